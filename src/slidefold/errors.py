@@ -1,0 +1,41 @@
+"""The errors that slidefold raises: each is a `SlidefoldError` and the built-in it resembles."""
+
+
+class SlidefoldError(Exception):
+    """The root of every error that slidefold raises on purpose."""
+
+
+class EmptyWindowError(SlidefoldError, IndexError):
+    """Something was to leave a window that holds nothing."""
+
+
+class ValueTypeError(SlidefoldError, TypeError):
+    """A value or an array is not of the type that the operator or the window takes."""
+
+
+class ResultOverflowError(SlidefoldError, OverflowError):
+    """An integer result needs more than 64 bits."""
+
+
+class PairError(SlidefoldError, TypeError):
+    """An algorithm needs a property that the operator does not have."""
+
+
+class OperatorError(SlidefoldError, TypeError):
+    """A user's operator is not well formed."""
+
+
+class TimeOrderError(SlidefoldError, ValueError):
+    """Time went backwards where events must come in order."""
+
+
+class WindowError(SlidefoldError, ValueError):
+    """A window or a duration makes no sense."""
+
+
+class CapacityError(SlidefoldError, ValueError):
+    """A structure of fixed capacity is full."""
+
+
+class InvariantError(SlidefoldError, AssertionError):
+    """`check()` found a broken invariant: a bug in slidefold or in an operator."""
