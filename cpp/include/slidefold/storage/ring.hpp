@@ -1,0 +1,147 @@
+// A queue in a power-of-two ring, for sizes that are known or growth that may be amortised.
+//
+// Layout: `slots_` of 2^k states; a cursor is an absolute 64-bit position, its slot is
+//   position & (2^k - 1). Elements live at [first_, last_).
+// Invariants: I1 last_ - first_ <= slots. I2 slots outside the elements hold State{} unless a
+//   transaction is open.
+// Cost: every operation O(1); push_back amortised (a doubling copy).
+// Paper: none; the deque of daba-in-order, Definition 4, where amortised growth is allowed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace slidefold {
+
+template <class T, bool kUndo = false>
+class Ring {
+ public:
+  using Cursor = std::uint64_t;
+
+  Cursor first() const { return first_; }
+  Cursor last() const { return last_; }
+  static Cursor next(Cursor at) { return at + 1; }
+  static Cursor prev(Cursor at) { return at - 1; }
+  std::size_t size() const { return static_cast<std::size_t>(last_ - first_); }
+  bool empty() const { return first_ == last_; }
+  std::size_t bytes() const { return slots_.capacity() * sizeof(T); }
+
+  const T& operator[](Cursor at) const { return slots_[at & mask_]; }
+  const T& front() const { return (*this)[first_]; }
+  const T& back() const { return (*this)[last_ - 1]; }
+
+  // The cursor of the i-th oldest element, and back.
+  Cursor at(std::size_t rank) const { return first_ + rank; }
+  std::size_t rank(Cursor at) const { return static_cast<std::size_t>(at - first_); }
+
+  void reserve(std::size_t count) {
+    while (slots_.size() < count) grow();
+  }
+
+  void set(Cursor at, T value) {
+    T& slot = slots_[at & mask_];
+    if constexpr (kUndo) {
+      if (open_) journal_.emplace_back(at, std::move(slot));
+    }
+    slot = std::move(value);
+  }
+
+  void push_back(T value) {
+    if (last_ - held_from() == slots_.size()) grow();
+    slots_[last_ & mask_] = std::move(value);
+    ++last_;
+  }
+
+  void pop_front() {
+    if constexpr (kUndo) {
+      if (open_) {
+        ++first_;
+        return;
+      }
+    }
+    release(first_++);
+  }
+
+  void pop_back() {
+    --last_;
+    if constexpr (kUndo) {
+      if (open_) {
+        journal_.emplace_back(last_, std::move(slots_[last_ & mask_]));
+        slots_[last_ & mask_] = T{};
+        return;
+      }
+    }
+    release(last_);
+  }
+
+  void clear() {
+    while (!empty()) pop_front();
+  }
+
+  // A transaction: until commit, every change can be taken back.
+  void begin() {
+    open_ = true;
+    saved_first_ = first_;
+    saved_last_ = last_;
+  }
+
+  void commit() {
+    for (Cursor at = saved_first_; at < first_; ++at) release(at);
+    close();
+  }
+
+  void rollback() {
+    for (Cursor at = saved_last_; at < last_; ++at) release(at);
+    for (auto entry = journal_.rbegin(); entry != journal_.rend(); ++entry) {
+      slots_[entry->first & mask_] = std::move(entry->second);
+    }
+    first_ = saved_first_;
+    last_ = saved_last_;
+    close();
+  }
+
+ private:
+  Cursor held_from() const {
+    if constexpr (kUndo) {
+      if (open_) return saved_first_;
+    }
+    return first_;
+  }
+
+  void release(Cursor at) {
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      slots_[at & mask_] = T{};
+    } else {
+      (void)at;
+    }
+  }
+
+  void grow() {
+    std::vector<T> larger(slots_.empty() ? 8 : slots_.size() * 2);
+    const Cursor mask = larger.size() - 1;
+    for (Cursor at = held_from(); at < last_; ++at) {
+      larger[at & mask] = std::move(slots_[at & mask_]);
+    }
+    slots_.swap(larger);
+    mask_ = mask;
+  }
+
+  void close() {
+    open_ = false;
+    journal_.clear();
+  }
+
+  std::vector<T> slots_;
+  Cursor mask_ = 0;
+  Cursor first_ = 0;
+  Cursor last_ = 0;
+  bool open_ = false;
+  Cursor saved_first_ = 0;
+  Cursor saved_last_ = 0;
+  std::vector<std::pair<Cursor, T>> journal_;
+};
+
+}  // namespace slidefold
