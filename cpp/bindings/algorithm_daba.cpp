@@ -1,0 +1,20 @@
+#include "slidefold/algorithms/daba.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+template <class Op>
+using Events = Daba<Op, ChunkedQueue>;
+
+// A column's window is known: a ring that never grows does without chunk ends.
+template <class Op>
+struct ForColumns<Daba<Op, ChunkedQueue>> {
+  using type = Daba<Op, Ring>;
+};
+
+FacePtr make_daba(const Spec& spec, const Options& options) {
+  return make<Plain<Events>::Build, false>(spec, options);
+}
+
+}  // namespace slidefold::bindings

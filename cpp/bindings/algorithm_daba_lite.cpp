@@ -1,0 +1,20 @@
+#include "slidefold/algorithms/daba_lite.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+template <class Op>
+using Events = DabaLite<Op, ChunkedQueue>;
+
+// A column's window is known: a ring that never grows does without chunk ends.
+template <class Op>
+struct ForColumns<DabaLite<Op, ChunkedQueue>> {
+  using type = DabaLite<Op, Ring>;
+};
+
+FacePtr make_daba_lite(const Spec& spec, const Options& options) {
+  return make<Plain<Events>::Build, true>(spec, options);
+}
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,11 @@
+#include "slidefold/algorithms/recalc.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+FacePtr make_recalc(const Spec& spec, const Options& options) {
+  return make<Plain<Recalc>::Build, false>(spec, options);
+}
+
+}  // namespace slidefold::bindings

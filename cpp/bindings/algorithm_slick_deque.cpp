@@ -1,0 +1,11 @@
+#include "slidefold/algorithms/slick_deque.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+FacePtr make_slick_deque(const Spec& spec, const Options& options) {
+  return make<Plain<SlickDeque>::Build, true, false, true>(spec, options);
+}
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,11 @@
+#include "slidefold/algorithms/subtract_on_evict.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+FacePtr make_subtract_on_evict(const Spec& spec, const Options& options) {
+  return make<Plain<SubtractOnEvict>::Build, true, true>(spec, options);
+}
+
+}  // namespace slidefold::bindings

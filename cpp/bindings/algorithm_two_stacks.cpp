@@ -1,0 +1,11 @@
+#include "slidefold/algorithms/two_stacks.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+FacePtr make_two_stacks(const Spec& spec, const Options& options) {
+  return make<Plain<TwoStacks>::Build, false>(spec, options);
+}
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,22 @@
+#include "slidefold/algorithms/two_stacks_lite.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+// Small plain states run the unrolled kernel; large ones step by step, in half the memory.
+template <class Op>
+  requires(std::is_trivially_copyable_v<typename Op::State>)
+struct ForColumns<TwoStacksLite<Op>> {
+  using type = TwoStacksLite<Op>;
+  template <class Lift, class Emit>
+  static void slide(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+    slide_two_stacks(op, rows, window, lift, emit);
+  }
+};
+
+FacePtr make_two_stacks_lite(const Spec& spec, const Options& options) {
+  return make<Plain<TwoStacksLite>::Build, true>(spec, options);
+}
+
+}  // namespace slidefold::bindings

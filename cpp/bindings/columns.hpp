@@ -1,0 +1,186 @@
+// Whole columns between Python and a kernel: a Reader gives the value of a row, a Writer takes the
+// result of a row. Both say whether they need the GIL while the kernel runs.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "python.hpp"
+
+namespace slidefold::bindings {
+
+template <class In>
+class Reader;
+
+template <class T>
+  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
+class Reader<T> {
+  using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+ public:
+  static constexpr bool needs_gil = false;
+  explicit Reader(nb::handle values) {
+    if (!nb::try_cast<Array>(values, array_, false)) {
+      std::string got = Py_TYPE(values.ptr())->tp_name;
+      if (nb::hasattr(values, "dtype")) {
+        got = nb::str(values.attr("dtype")).c_str();
+        if (nb::cast<int>(values.attr("ndim")) != 1) {
+          got += " of several dimensions";
+        } else if (got == Value<T>::name) {
+          got += " that is not contiguous, or not in native byte order";
+        }
+      }
+      fail("ValueTypeError", std::string("a one-dimensional contiguous array of ") +
+                                 Value<T>::name + " is due, got " + got);
+    }
+    data_ = array_.data();
+  }
+  std::size_t size() const { return array_.shape(0); }
+  T operator[](std::size_t row) const { return data_[row]; }
+
+ private:
+  Array array_;
+  const T* data_ = nullptr;
+};
+
+// Any Python sequence, one object at a time.
+class Sequence {
+ public:
+  explicit Sequence(nb::handle values)
+      : items_(nb::steal(PySequence_Fast(values.ptr(), "a sequence of values is due"))) {
+    if (!items_.is_valid()) {
+      PyErr_Clear();
+      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
+    }
+  }
+  std::size_t size() const {
+    return static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items_.ptr()));
+  }
+  PyObject* operator[](std::size_t row) const {
+    return PySequence_Fast_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
+  }
+
+ private:
+  nb::object items_;
+};
+
+template <>
+class Reader<PyRef> : public Sequence {
+ public:
+  static constexpr bool needs_gil = true;
+  using Sequence::Sequence;
+  PyRef operator[](std::size_t row) const { return PyRef::borrow(Sequence::operator[](row)); }
+};
+
+template <>
+class Reader<std::string> {
+ public:
+  static constexpr bool needs_gil = false;
+  explicit Reader(nb::handle values) {
+    const Sequence items(values);
+    texts_.reserve(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) texts_.push_back(to_string(items[i]));
+  }
+  std::size_t size() const { return texts_.size(); }
+  const std::string& operator[](std::size_t row) const { return texts_[row]; }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+template <>
+class Reader<Anything> {
+ public:
+  static constexpr bool needs_gil = false;
+  explicit Reader(nb::handle values) {
+    const Py_ssize_t size = PyObject_Size(values.ptr());
+    if (size < 0) {
+      PyErr_Clear();
+      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
+    }
+    size_ = static_cast<std::size_t>(size);
+  }
+  std::size_t size() const { return size_; }
+  Anything operator[](std::size_t) const { return {}; }
+
+ private:
+  std::size_t size_;
+};
+
+template <class Arg, class Key>
+class Reader<Pair<Arg, Key>> {
+ public:
+  static constexpr bool needs_gil = Reader<Arg>::needs_gil || Reader<Key>::needs_gil;
+  explicit Reader(nb::handle values) : args_(part(values, 0)), keys_(part(values, 1)) {
+    if (args_.size() != keys_.size()) {
+      fail("ValueTypeError", "arguments and keys differ in length: " +
+                                 std::to_string(args_.size()) + " and " +
+                                 std::to_string(keys_.size()));
+    }
+  }
+  std::size_t size() const { return args_.size(); }
+  Pair<Arg, Key> operator[](std::size_t row) const { return {args_[row], keys_[row]}; }
+
+ private:
+  static nb::handle part(nb::handle values, Py_ssize_t which) {
+    if (!PyTuple_Check(values.ptr()) || PyTuple_GET_SIZE(values.ptr()) != 2) {
+      fail("ValueTypeError", "a pair of columns (arguments, keys) is due, got " +
+                                 std::string(Py_TYPE(values.ptr())->tp_name));
+    }
+    return PyTuple_GET_ITEM(values.ptr(), which);
+  }
+  Reader<Arg> args_;
+  Reader<Key> keys_;
+};
+
+// Results: arrays for numbers, lists for everything else. A row without a result is NaN or None.
+template <class Out>
+class Writer {
+ public:
+  static constexpr bool needs_gil = true;
+  explicit Writer(std::size_t rows)
+      : list_(nb::steal(PyList_New(static_cast<Py_ssize_t>(rows)))) {}
+  void set(std::size_t row, const Out& value) { put(row, Value<Out>::to(value)); }
+  void set_null(std::size_t row) { put(row, Py_NewRef(Py_None)); }
+  nb::object finish() { return list_; }
+
+ private:
+  void put(std::size_t row, PyObject* item) {
+    if (item == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(list_.ptr(), static_cast<Py_ssize_t>(row), item);
+  }
+  nb::object list_;
+};
+
+template <class T>
+class ArrayWriter {
+ public:
+  static constexpr bool needs_gil = false;
+  explicit ArrayWriter(std::size_t rows) : rows_(rows), data_(new T[rows]) {}
+  void set(std::size_t row, T value) { data_[row] = value; }
+  nb::object finish() {
+    T* data = data_.release();
+    nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {rows_}, owner));
+  }
+
+ private:
+  std::size_t rows_;
+  std::unique_ptr<T[]> data_;
+};
+
+template <>
+class Writer<double> : public ArrayWriter<double> {
+ public:
+  using ArrayWriter::ArrayWriter;
+  void set_null(std::size_t row) { set(row, std::numeric_limits<double>::quiet_NaN()); }
+};
+
+template <>
+class Writer<std::int64_t> : public ArrayWriter<std::int64_t> {
+ public:
+  using ArrayWriter::ArrayWriter;
+  void set_null(std::size_t) { fail("ValueTypeError", "a row without a result in an int64 column"); }
+};
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,230 @@
+// One algorithm over one operator, behind one virtual interface: what Python holds.
+#pragma once
+
+#include <atomic>
+#include <deque>
+
+#include "port.hpp"
+#include "slidefold/columns/slide.hpp"
+#include "slidefold/storage/ring.hpp"
+#include "slidefold/storage/undo.hpp"
+
+namespace slidefold::bindings {
+
+struct Face {
+  virtual ~Face() = default;
+  virtual std::unique_ptr<Face> clone() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual void check() const = 0;
+  virtual PyObject* query() = 0;  // a new reference
+
+  virtual void insert(PyObject* value) = 0;
+  virtual void evict(std::size_t count) = 0;
+  // Evicts, inserts, and answers: one step of a window that includes its newest row.
+  virtual PyObject* push(PyObject* value, std::size_t evictions) = 0;
+  // Answers before `value` is seen. Rows wait until `flush` says that the next ones may see them.
+  virtual PyObject* push_behind(PyObject* value, bool flush, std::size_t evictions) = 0;
+  virtual void flush() = 0;
+  virtual std::size_t waiting() const = 0;
+
+  virtual nb::object slide(nb::handle values, std::size_t window, bool drain) const = 0;
+  virtual nb::object latencies(nb::handle values, std::size_t window) const = 0;
+
+  // What only some algorithms have.
+  virtual std::uint64_t insert_at(PyObject*) { missing("positions"); }
+  virtual void evict_at(std::uint64_t) { missing("evict(position)"); }
+  virtual void update(const std::vector<std::uint64_t>&, nb::list) { missing("update"); }
+  virtual void trigger() { missing("trigger"); }
+  virtual PyObject* prefix(std::uint64_t) { missing("prefix"); }
+  virtual PyObject* suffix(std::uint64_t) { missing("suffix"); }
+  virtual std::size_t capacity() const { missing("capacity"); }
+  virtual void bulk_evict(std::size_t count) { evict(count); }
+
+  std::shared_ptr<std::atomic<std::int64_t>> combines;  // set when the operator is counted
+
+ private:
+  [[noreturn]] static void missing(const char* what) {
+    fail("PairError", std::string("this algorithm has no ") + what);
+  }
+};
+
+struct Options {
+  bool checked = false;      // keep the window's contents beside it, so that check() sees all
+  bool counted = false;      // count the combines
+  bool batch = false;        // FlatFat: repair the tree at a trigger only
+  std::size_t capacity = 0;  // FlatFat: fixed capacity, 0 grows
+};
+
+// The algorithm that runs a whole column where it differs from the one that takes single events.
+template <class Algorithm>
+struct ForColumns {
+  using type = Algorithm;
+};
+
+template <class Op, class Algorithm>
+class FaceOf : public Face {
+ protected:
+  using State = typename Op::State;
+
+ public:
+  FaceOf(Op op, Algorithm algorithm, const Options& options)
+      : op_(std::move(op)), algorithm_(std::move(algorithm)), checked_(options.checked) {}
+
+  std::unique_ptr<Face> clone() const override { return std::make_unique<FaceOf>(*this); }
+  std::size_t size() const override { return algorithm_.size(); }
+  std::size_t bytes() const override { return algorithm_.bytes(); }
+
+  void check() const override {
+    if (!checked_) return algorithm_.check(nullptr);
+    const std::vector<State> contents(contents_.begin(), contents_.end());
+    algorithm_.check(&contents);
+  }
+
+  PyObject* query() override {
+    return guarded([&] { return lowered(); });
+  }
+
+  void insert(PyObject* value) override {
+    State state = Port<Op>::lift(op_, value);
+    if (checked_) contents_.push_back(state);
+    try {
+      guarded([&] { algorithm_.insert(std::move(state)); });
+    } catch (...) {
+      if (checked_) contents_.pop_back();
+      throw;
+    }
+  }
+
+  void evict(std::size_t count) override {
+    if (count > size()) fail("EmptyWindowError", "evict from an empty window");
+    guarded([&] {
+      for (std::size_t i = 0; i < count; ++i) algorithm_.evict();
+    });
+    forget(count);
+  }
+
+  PyObject* push(PyObject* value, std::size_t evictions) override {
+    State state = Port<Op>::lift(op_, value);
+    if (checked_) contents_.push_back(state);
+    try {
+      PyObject* result = guarded([&] {
+        for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
+        algorithm_.insert(std::move(state));
+        return lowered();
+      });
+      forget(evictions);
+      return result;
+    } catch (...) {
+      if (checked_) contents_.pop_back();
+      throw;
+    }
+  }
+
+  PyObject* push_behind(PyObject* value, bool flush, std::size_t evictions) override {
+    State state = Port<Op>::lift(op_, value);
+    PyObject* result = guarded([&] {
+      if (flush) insert_waiting();
+      for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
+      return lowered();
+    });
+    if (flush) settle_waiting();
+    forget(evictions);
+    waiting_.push_back(std::move(state));
+    return result;
+  }
+
+  void flush() override {
+    guarded([&] { insert_waiting(); });
+    settle_waiting();
+  }
+  std::size_t waiting() const override { return waiting_.size(); }
+
+  nb::object slide(nb::handle values, std::size_t window, bool drain) const override {
+    return over_column(values, [&](auto& columns, std::size_t rows) {
+      using Runner = typename ForColumns<Algorithm>::type;
+      const auto lift = [&](std::size_t row) { return columns.lift(row); };
+      const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
+      if (!drain) {
+        if constexpr (requires { ForColumns<Algorithm>::slide(op_, rows, window, lift, emit); }) {
+          return ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
+        }
+      }
+      Runner runner(op_);
+      runner.reserve(std::min(window, rows));
+      drain ? slidefold::drain(runner, rows, window, lift, emit)
+            : slidefold::slide(runner, rows, window, lift, emit);
+    });
+  }
+
+  nb::object latencies(nb::handle values, std::size_t window) const override {
+    Writer<std::int64_t> writer(0);
+    over_column(values, [&](auto& columns, std::size_t rows) {
+      Algorithm runner(op_);
+      const auto lift = [&](std::size_t row) { return columns.lift(row); };
+      const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
+      const auto steps = slidefold::latencies(runner, rows, window, lift, emit);
+      writer = Writer<std::int64_t>(steps.size());
+      for (std::size_t i = 0; i < steps.size(); ++i) writer.set(i, steps[i]);
+    });
+    return writer.finish();
+  }
+
+  void bulk_evict(std::size_t count) override {
+    if constexpr (requires { algorithm_.bulk_evict(count); }) {
+      if (count > size()) {
+        fail("EmptyWindowError", "bulk_evict(" + std::to_string(count) + ") from a window of " +
+                                     std::to_string(size()));
+      }
+      guarded([&] { algorithm_.bulk_evict(count); });
+      forget(count);
+    } else {
+      evict(count);
+    }
+  }
+
+ protected:
+  template <class Step>
+  auto guarded(Step&& step) {
+    if constexpr (fallible_v<Op>) {
+      if (Port<Op>::may_fail(op_)) return transact(algorithm_, step);
+    }
+    return step();
+  }
+
+  PyObject* lowered() { return Port<Op>::lower(op_, algorithm_.query(), algorithm_.size() == 0); }
+
+  void forget(std::size_t count) {
+    if (checked_) contents_.erase(contents_.begin(), contents_.begin() + static_cast<long>(count));
+  }
+
+  Op op_;
+  Algorithm algorithm_;
+  bool checked_;
+  std::deque<State> contents_;  // only when checked_
+
+ private:
+  void insert_waiting() {
+    for (const State& state : waiting_) algorithm_.insert(state);
+  }
+  void settle_waiting() {
+    if (checked_) contents_.insert(contents_.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+  }
+
+  template <class Run>
+  nb::object over_column(nb::handle values, Run&& run) const {
+    Columns<Op> columns(op_, values);
+    if (columns.needs_gil()) {
+      run(columns, columns.size());
+    } else {
+      nb::gil_scoped_release without_gil;
+      run(columns, columns.size());
+    }
+    return columns.finish();
+  }
+
+  std::vector<State> waiting_;
+};
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,234 @@
+// The module _native_ext: aggregators, windows, and what the registry knows.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "registry.hpp"
+#include "window.hpp"
+
+namespace slidefold::bindings {
+namespace {
+
+const AlgorithmEntry& algorithm_named(const std::string& name) {
+  for (const AlgorithmEntry& entry : algorithms()) {
+    if (name == entry.name) return entry;
+  }
+  fail("PairError", "there is no algorithm named '" + name + "'");
+}
+
+Spec spec_from(nb::handle description) {
+  return {nb::cast<std::string>(description.attr("native_name")),
+          nb::cast<std::string>(description.attr("dtype")),
+          nb::cast<std::string>(description.attr("key_dtype")),
+          nb::cast<nb::dict>(description.attr("native_params"))};
+}
+
+Options options_from(nb::dict options) {
+  Options result;
+  for (auto [key, value] : options) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "checked") result.checked = nb::cast<bool>(value);
+    if (name == "counted") result.counted = nb::cast<bool>(value);
+    if (name == "batch") result.batch = nb::cast<bool>(value);
+    if (name == "capacity") result.capacity = nb::cast<std::size_t>(value);
+  }
+  return result;
+}
+
+// daba_lite -> DabaLite
+std::string class_name(const std::string& name) {
+  std::string result;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') result += upper ? static_cast<char>(std::toupper(c)) : c;
+    upper = c == '_';
+  }
+  return result;
+}
+
+std::string with_article(const std::string& word) {
+  return (std::string("aeiou").find(word[0]) != std::string::npos ? "an " : "a ") + word;
+}
+
+FacePtr make_face(const std::string& name, nb::handle op, nb::dict options) {
+  const AlgorithmEntry& entry = algorithm_named(name);
+  const Spec spec = spec_from(op);
+  const Traits can = traits(spec);
+  const auto require_property = [&](bool needed, bool has, const char* property) {
+    if (!needed || has) return;
+    fail("PairError", class_name(name) + " needs " + with_article(property) + " operator; " +
+                          std::string(nb::str(op).c_str()) + " is not " + property);
+  };
+  require_property(entry.needs_invertible, can.invertible, "invertible");
+  require_property(entry.needs_selective, can.selective, "selective");
+  return entry.make(spec, options_from(options));
+}
+
+// What Python subclasses hold.
+struct Aggregator {
+  FacePtr face;
+  Aggregator(const std::string& name, nb::handle op, nb::dict options)
+      : face(make_face(name, op, options)) {}
+  Aggregator(const Aggregator& other) : face(other.face->clone()) {
+    face->combines = other.face->combines;
+  }
+};
+
+std::size_t window_size(std::int64_t window) {
+  if (window < 1) fail("WindowError", "a window needs at least 1 row, got " + std::to_string(window));
+  return static_cast<std::size_t>(window);
+}
+
+void bind_aggregator(nb::module_& m) {
+  nb::class_<Aggregator>(m, "Aggregator")
+      .def(nb::init<const std::string&, nb::handle, nb::dict>())
+      .def("insert", [](Aggregator& a, nb::handle value) { a.face->insert(value.ptr()); },
+           nb::arg("value").none())
+      .def("evict", [](Aggregator& a) { a.face->evict(1); })
+      .def("query", [](Aggregator& a) { return nb::steal(a.face->query()); })
+      .def("check", [](const Aggregator& a) { a.face->check(); })
+      .def("__len__", [](const Aggregator& a) { return a.face->size(); })
+      .def("_copy_from", [](Aggregator& a, const Aggregator& other) {
+        a.face = Aggregator(other).face;
+      })
+      .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face->bytes(); })
+      .def_prop_ro("combines", [](const Aggregator& a) -> nb::object {
+        if (a.face->combines == nullptr) return nb::none();
+        return nb::int_(a.face->combines->load());
+      })
+      .def("slide",
+           [](const Aggregator& a, nb::handle values, std::int64_t window, bool drain) {
+             return a.face->slide(values, window_size(window), drain);
+           },
+           nb::arg("values"), nb::arg("window"), nb::kw_only(), nb::arg("drain") = false)
+      .def("latencies",
+           [](const Aggregator& a, nb::handle values, std::int64_t window) {
+             return a.face->latencies(values, window_size(window));
+           },
+           nb::arg("values"), nb::arg("window"))
+      .def("_insert_at", [](Aggregator& a, nb::handle v) { return a.face->insert_at(v.ptr()); },
+           nb::arg("value").none())
+      .def("_evict_at", [](Aggregator& a, std::uint64_t p) { a.face->evict_at(p); })
+      .def("_update", [](Aggregator& a, const std::vector<std::uint64_t>& positions,
+                         nb::list values) { a.face->update(positions, values); })
+      .def("_trigger", [](Aggregator& a) { a.face->trigger(); })
+      .def("_prefix", [](Aggregator& a, std::uint64_t p) { return nb::steal(a.face->prefix(p)); })
+      .def("_suffix", [](Aggregator& a, std::uint64_t p) { return nb::steal(a.face->suffix(p)); })
+      .def("_capacity", [](const Aggregator& a) { return a.face->capacity(); })
+      .def("_bulk_evict", [](Aggregator& a, std::size_t count) { a.face->bulk_evict(count); });
+}
+
+Rule rule_from(nb::dict description) {
+  Rule rule;
+  for (auto [key, value] : description) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "timed") rule.timed = nb::cast<bool>(value);
+    if (name == "rows") rule.rows = nb::cast<std::size_t>(value);
+    if (name == "datetimes") rule.datetimes = nb::cast<bool>(value);
+    if (name == "keeps_start") rule.keeps_start = nb::cast<bool>(value);
+    if (name == "keeps_end") rule.keeps_end = nb::cast<bool>(value);
+    if (name == "range") {
+      rule.integral = PyLong_Check(value.ptr());
+      if (rule.integral) rule.range = nb::cast<std::int64_t>(value);
+      rule.real_range = PyFloat_AsDouble(value.ptr());
+    }
+  }
+  return rule;
+}
+
+void bind_window(nb::module_& m) {
+  nb::class_<Window>(m, "WindowCore")
+      .def("__init__",
+           [](Window* self, const std::string& name, nb::handle op, nb::dict rule,
+              nb::dict options) {
+             new (self) Window(make_face(name, op, options), rule_from(rule));
+           })
+      .def("push", [](Window& w, nb::handle value) { return nb::steal(w.push(value.ptr())); },
+           nb::arg("value").none())
+      .def("push",
+           [](Window& w, nb::handle time, nb::handle value) {
+             return nb::steal(w.push(time.ptr(), value.ptr()));
+           },
+           nb::arg("time").none(), nb::arg("value").none())
+      .def("insert", [](Window& w, nb::handle value) { w.insert(value.ptr()); },
+           nb::arg("value").none())
+      .def("insert",
+           [](Window& w, nb::handle time, nb::handle value) { w.insert(time.ptr(), value.ptr()); },
+           nb::arg("time").none(), nb::arg("value").none())
+      .def("query", [](Window& w) { return nb::steal(w.query()); })
+      .def("advance", [](Window& w, nb::handle time) { w.advance(time.ptr()); },
+           nb::arg("time").none())
+      .def("check", [](const Window& w) { w.check(); })
+      .def("__len__", [](const Window& w) { return w.size(); })
+      .def("_copy_from", [](Window& w, const Window& other) {
+        w.~Window();
+        new (&w) Window(other);
+      })
+      .def_prop_ro("nbytes", [](const Window& w) { return w.bytes(); });
+}
+
+void bind_bloom(nb::module_& m) {
+  nb::class_<BloomFilter>(m, "BloomFilter")
+      .def("__contains__",
+           [](const BloomFilter& filter, nb::handle value) {
+             if (PyUnicode_Check(value.ptr())) {
+               return filter.contains(hash_value(to_string(value.ptr())));
+             }
+             if (PyFloat_Check(value.ptr())) {
+               return filter.contains(hash_value(to_double(value.ptr())));
+             }
+             return filter.contains(hash_value(to_int64(value.ptr())));
+           },
+           nb::arg("value"))
+      .def_ro("bits", &BloomFilter::bits)
+      .def_ro("hashes", &BloomFilter::hashes)
+      .def("to_bytes", [](const BloomFilter& filter) {
+        return nb::bytes(filter.words.data(), filter.words.size() * sizeof(std::uint64_t));
+      })
+      .def("__eq__", [](const BloomFilter& a, nb::handle other) {
+        if (!nb::isinstance<BloomFilter>(other)) return false;
+        const auto& b = nb::cast<const BloomFilter&>(other);
+        return a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
+      }, nb::arg("other").none());
+}
+
+template <class Error>
+void translate(const std::exception_ptr& exception, void* kind) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    nb::object type = nb::module_::import_("slidefold.errors").attr(static_cast<const char*>(kind));
+    PyErr_SetString(type.ptr(), error.what());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_native_ext, m) {
+  const auto name_of = [](const char* name) { return const_cast<char*>(name); };
+  nb::register_exception_translator(translate<ResultOverflow>, name_of("ResultOverflowError"));
+  nb::register_exception_translator(translate<BrokenInvariant>, name_of("InvariantError"));
+  nb::register_exception_translator(translate<std::length_error>, name_of("CapacityError"));
+  bind_bloom(m);
+  bind_aggregator(m);
+  bind_window(m);
+  m.def("algorithms", [] {
+    nb::list result;
+    for (const AlgorithmEntry& entry : algorithms()) {
+      result.append(nb::make_tuple(entry.name, entry.needs_invertible, entry.needs_selective));
+    }
+    return result;
+  });
+  m.def("operator_traits", [](nb::handle op) {
+    const Traits t = traits(spec_from(op));
+    nb::dict result;
+    result["invertible"] = t.invertible;
+    result["selective"] = t.selective;
+    result["commutative"] = t.commutative;
+    result["fallible"] = t.fallible;
+    result["state_bytes"] = t.state_bytes;
+    return result;
+  });
+}
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,64 @@
+// A user's operator in plain Python: states are Python objects, every function is called.
+#pragma once
+
+#include "python.hpp"
+
+namespace slidefold::bindings {
+
+struct ObjectOp {
+  static constexpr bool fallible = true, commutative = false;
+  using In = PyRef;
+  using State = PyRef;
+  using Out = PyRef;
+
+  // `functions` has lift, combine, lower, and identity, remove or newer_wins where the class has.
+  explicit ObjectOp(nb::dict functions) {
+    const auto take = [&](const char* name) {
+      return PyRef::borrow(PyDict_GetItemString(functions.ptr(), name));
+    };
+    lift_ = take("lift");
+    combine_ = take("combine");
+    lower_ = take("lower");
+    remove_ = take("remove");
+    newer_wins_ = take("newer_wins");
+    const PyRef identity = take("identity");
+    if (!identity) neutral_ = PyRef::steal(PyObject_CallNoArgs((PyObject*)&PyBaseObject_Type));
+    identity_ = identity ? call(identity) : neutral_;
+  }
+
+  State identity() const { return identity_; }
+  State lift(const In& value) const { return call(lift_, value); }
+  State combine(const State& older, const State& newer) const {
+    if (neutral_ && older.get() == neutral_.get()) return newer;
+    if (neutral_ && newer.get() == neutral_.get()) return older;
+    return call(combine_, older, newer);
+  }
+  Out lower(const State& state) const { return call(lower_, state); }
+  State remove(const State& whole, const State& older) const { return call(remove_, whole, older); }
+  bool newer_wins(const State& older, const State& newer) const {
+    const PyRef result = call(newer_wins_, older, newer);
+    const int truth = PyObject_IsTrue(result.get());
+    if (truth < 0) throw nb::python_error();
+    return truth == 1;
+  }
+  bool same(const State& a, const State& b) const { return a == b; }
+
+  bool invertible() const { return static_cast<bool>(remove_); }
+  bool selective() const { return static_cast<bool>(newer_wins_); }
+
+ private:
+  template <class... Args>
+  static PyRef call(const PyRef& function, const Args&... args) {
+    PyObject* arguments[] = {nullptr, args.get()...};
+    PyObject* result =
+        PyObject_Vectorcall(function.get(), arguments + 1,
+                            sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    if (result == nullptr) throw nb::python_error();
+    return PyRef::steal(result);
+  }
+
+  PyRef neutral_;  // stands for the identity of a class that has none
+  PyRef identity_, lift_, combine_, lower_, remove_, newer_wins_;
+};
+
+}  // namespace slidefold::bindings

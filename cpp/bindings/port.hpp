@@ -1,0 +1,181 @@
+// How an operator meets Python: lift from an object or a row, lower to an object or a row. A static
+// operator does it by its types; an erased one through a table that its typed original filled in.
+#pragma once
+
+#include <optional>
+
+#include "columns.hpp"
+#include "object_op.hpp"
+#include "slidefold/operators/counting.hpp"
+#include "slidefold/operators/dyn.hpp"
+
+namespace slidefold::bindings {
+
+template <class Op>
+inline bool defined(const Op& op, const typename Op::State& state) {
+  if constexpr (requires { op.defined(state); }) return op.defined(state);
+  return true;
+}
+
+template <class Op>
+inline constexpr bool defined_when_empty = requires { Op::defined_when_empty; };
+
+// ---- static operators
+
+template <class Op>
+struct Port {
+  static typename Op::State lift(const Op& op, PyObject* value) {
+    return op.lift(Value<typename Op::In>::from(value));
+  }
+  // A new reference; None where there is no result.
+  static PyObject* lower(const Op& op, const typename Op::State& state, bool empty) {
+    if ((empty && !defined_when_empty<Op>) || !defined(op, state)) return Py_NewRef(Py_None);
+    PyObject* result = Value<typename Op::Out>::to(op.lower(state));
+    if (result == nullptr) throw nb::python_error();
+    return result;
+  }
+  static bool may_fail(const Op&) { return fallible_v<Op>; }
+};
+
+template <class Op>
+class Columns {
+ public:
+  using State = typename Op::State;
+  Columns(const Op& op, nb::handle values)
+      : op_(op), reader_(values), writer_(reader_.size()) {}
+  std::size_t size() const { return reader_.size(); }
+  static constexpr bool needs_gil() {
+    return Reader<typename Op::In>::needs_gil || Writer<typename Op::Out>::needs_gil;
+  }
+  State lift(std::size_t row) const { return op_.lift(reader_[row]); }
+  void lower(std::size_t row, const State& state) {
+    if (!defined(op_, state)) return writer_.set_null(row);
+    if constexpr (fallible_v<Op>) {
+      try {
+        writer_.set(row, op_.lower(state));
+      } catch (const ResultOverflow& error) {
+        throw ResultOverflow(std::string(error.what()) + " at row " + std::to_string(row));
+      }
+    } else {
+      writer_.set(row, op_.lower(state));
+    }
+  }
+  nb::object finish() { return writer_.finish(); }
+
+ private:
+  Op op_;
+  Reader<typename Op::In> reader_;
+  Writer<typename Op::Out> writer_;
+};
+
+// ---- erased operators
+
+struct ErasedColumns {
+  virtual ~ErasedColumns() = default;
+  virtual std::size_t size() const = 0;
+  virtual bool needs_gil() const = 0;
+  virtual void lift(std::size_t row, void* out) const = 0;
+  virtual void lower(std::size_t row, const void* state) = 0;
+  virtual nb::object finish() = 0;
+};
+
+template <class Op>
+struct ErasedColumnsOf final : ErasedColumns {
+  Columns<Op> columns;
+  ErasedColumnsOf(const Op& op, nb::handle values) : columns(op, values) {}
+  std::size_t size() const override { return columns.size(); }
+  bool needs_gil() const override { return columns.needs_gil(); }
+  void lift(std::size_t row, void* out) const override {
+    ::new (out) typename Op::State(columns.lift(row));
+  }
+  void lower(std::size_t row, const void* state) override {
+    columns.lower(row, *static_cast<const typename Op::State*>(state));
+  }
+  nb::object finish() override { return columns.finish(); }
+};
+
+// The table behind DynOp and AnyOp in this module: the algebra, and the way to Python.
+struct PortTable {
+  Algebra algebra;
+  bool may_fail;
+  void (*lift)(const void* context, PyObject* value, void* out);
+  PyObject* (*lower)(const void* context, const void* state, bool empty);
+  std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values);
+};
+
+template <class Op>
+const PortTable* port_table() {
+  static const PortTable table = {
+      *AlgebraOf<Op>::table(),
+      fallible_v<Op>,
+      [](const void* context, PyObject* value, void* out) {
+        ::new (out) typename Op::State(Port<Op>::lift(*static_cast<const Op*>(context), value));
+      },
+      [](const void* context, const void* state, bool empty) {
+        return Port<Op>::lower(*static_cast<const Op*>(context),
+                               *static_cast<const typename Op::State*>(state), empty);
+      },
+      [](const void* context, nb::handle values) -> std::unique_ptr<ErasedColumns> {
+        return std::make_unique<ErasedColumnsOf<Op>>(*static_cast<const Op*>(context), values);
+      }};
+  return &table;
+}
+
+inline const PortTable& ports(const ErasedOp& op) {
+  return *reinterpret_cast<const PortTable*>(op.algebra);
+}
+
+template <class Op>
+concept Erased = std::is_base_of_v<ErasedOp, Op>;
+
+template <class Op, class Fill>
+typename Op::State filled(const Op& op, Fill&& fill) {
+  if constexpr (std::is_same_v<Op, AnyOp>) {
+    return op.made(fill);
+  } else {
+    typename Op::State state;
+    fill(state.bytes);
+    return state;
+  }
+}
+
+template <class State>
+const void* raw(const State& state) {
+  if constexpr (std::is_same_v<State, AnyState>) {
+    return state.get();
+  } else {
+    return state.bytes;
+  }
+}
+
+template <Erased Op>
+struct Port<Op> {
+  static typename Op::State lift(const Op& op, PyObject* value) {
+    return filled(op, [&](void* out) { ports(op).lift(op.context.get(), value, out); });
+  }
+  static PyObject* lower(const Op& op, const typename Op::State& state, bool empty) {
+    return ports(op).lower(op.context.get(), raw(state), empty);
+  }
+  static bool may_fail(const Op& op) { return ports(op).may_fail; }
+};
+
+template <Erased Op>
+class Columns<Op> {
+ public:
+  using State = typename Op::State;
+  Columns(const Op& op, nb::handle values)
+      : op_(op), columns_(ports(op).columns(op.context.get(), values)) {}
+  std::size_t size() const { return columns_->size(); }
+  bool needs_gil() const { return columns_->needs_gil(); }
+  State lift(std::size_t row) const {
+    return filled(op_, [&](void* out) { columns_->lift(row, out); });
+  }
+  void lower(std::size_t row, const State& state) { columns_->lower(row, raw(state)); }
+  nb::object finish() { return columns_->finish(); }
+
+ private:
+  Op op_;
+  std::unique_ptr<ErasedColumns> columns_;
+};
+
+}  // namespace slidefold::bindings

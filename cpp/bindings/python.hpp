@@ -1,0 +1,130 @@
+// Python objects and errors, for everything under bindings/.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "slidefold/operators/arithmetic.hpp"
+#include "slidefold/operators/bloom.hpp"
+#include "slidefold/operators/extremes.hpp"
+
+namespace nb = nanobind;
+
+namespace slidefold::bindings {
+
+// Raises slidefold.errors.<kind> with one sentence.
+[[noreturn]] void fail(const char* kind, const std::string& sentence);
+
+// "3.5 (float)": how a sentence shows a wrong value.
+std::string shown(PyObject* value);
+
+// An owned reference; null when empty. Copies and destroys under the GIL only.
+class PyRef {
+ public:
+  PyRef() = default;
+  static PyRef borrow(PyObject* object) { return PyRef(Py_XNewRef(object)); }
+  static PyRef steal(PyObject* object) { return PyRef(object); }
+  PyRef(const PyRef& other) : object_(Py_XNewRef(other.object_)) {}
+  PyRef(PyRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  PyRef& operator=(PyRef other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  bool operator==(const PyRef& other) const {
+    const int equal = PyObject_RichCompareBool(object_, other.object_, Py_EQ);
+    if (equal < 0) throw nb::python_error();
+    return equal == 1;
+  }
+
+ private:
+  explicit PyRef(PyObject* object) : object_(object) {}
+  PyObject* object_ = nullptr;
+};
+
+// ---- values: from Python to In, from Out to Python
+
+double to_double(PyObject* value);
+std::int64_t to_int64(PyObject* value);
+std::string to_string(PyObject* value);
+
+template <class T>
+struct Value;  // name, from(PyObject*), to(const T&) -> new reference
+
+template <>
+struct Value<double> {
+  static constexpr const char* name = "float64";
+  static double from(PyObject* value) {
+    return PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : to_double(value);
+  }
+  static PyObject* to(double value) { return PyFloat_FromDouble(value); }
+};
+
+template <>
+struct Value<std::int64_t> {
+  static constexpr const char* name = "int64";
+  static std::int64_t from(PyObject* value) { return to_int64(value); }
+  static PyObject* to(std::int64_t value) { return PyLong_FromLongLong(value); }
+};
+
+template <>
+struct Value<std::string> {
+  static constexpr const char* name = "str";
+  static std::string from(PyObject* value) { return to_string(value); }
+  static PyObject* to(const std::string& value) {
+    return PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size()));
+  }
+};
+
+template <>
+struct Value<PyRef> {
+  static constexpr const char* name = "object";
+  static PyRef from(PyObject* value) { return PyRef::borrow(value); }
+  static PyObject* to(const PyRef& value) { return Py_NewRef(value.get()); }
+};
+
+template <>
+struct Value<Anything> {
+  static constexpr const char* name = "any";
+  static Anything from(PyObject*) { return {}; }
+};
+
+template <>
+struct Value<BloomFilter> {
+  static PyObject* to(const BloomFilter& value) { return nb::cast(value).release().ptr(); }
+};
+
+template <class T>
+struct Value<std::vector<T>> {
+  static PyObject* to(const std::vector<T>& values) {
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(values.size())));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      PyObject* item = Value<T>::to(values[i]);
+      if (item == nullptr) throw nb::python_error();
+      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), item);
+    }
+    return list.release().ptr();
+  }
+};
+
+template <class Arg, class Key>
+struct Value<Pair<Arg, Key>> {
+  static Pair<Arg, Key> from(PyObject* value) {
+    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) {
+      fail("ValueTypeError", "a pair (argument, key) is due, got " + shown(value));
+    }
+    return {Value<Arg>::from(PyTuple_GET_ITEM(value, 0)),
+            Value<Key>::from(PyTuple_GET_ITEM(value, 1))};
+  }
+};
+
+}  // namespace slidefold::bindings

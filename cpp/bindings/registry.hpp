@@ -1,0 +1,125 @@
+// The one table of what exists: operators by name and type (operators.cpp), algorithms by name
+// (registry.cpp), and how the two are paired.
+//
+// A hot pair is a static template; every other one is the algorithm over an erased operator, so that
+// anything runs with anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "face.hpp"
+#include "slidefold/operators/moments.hpp"
+
+namespace slidefold::bindings {
+
+// An operator as Python describes it.
+struct Spec {
+  std::string name;
+  std::string dtype;  // of the values; of the argument for max_by and min_by
+  std::string key;    // of the key, for max_by and min_by
+  nb::dict params;    // ddof, bits, hashes; the functions of a user's operator
+
+  std::int64_t number(const char* param) const { return nb::cast<std::int64_t>(params[param]); }
+};
+
+// What an operator can do, as the planner and the pair checks see it.
+struct Traits {
+  bool invertible, selective, commutative, fallible;
+  std::size_t state_bytes;
+};
+Traits traits(const Spec& spec);
+
+struct ErasedOperator {
+  ErasedOp op;
+  bool plain;
+  std::size_t bytes;
+  std::shared_ptr<std::atomic<std::int64_t>> combines;  // when counted
+};
+ErasedOperator erase(const Spec& spec, bool counted);
+
+// Calls visit with a DynOp or AnyOp that can hold the operator's states.
+template <class Visit>
+auto with_erased(const ErasedOperator& erased, Visit&& visit) {
+  if (erased.plain && erased.bytes <= 16) return visit(DynOp<16>{erased.op});
+  if (erased.plain && erased.bytes <= 48) return visit(DynOp<48>{erased.op});
+  return visit(AnyOp{erased.op});
+}
+
+using FacePtr = std::unique_ptr<Face>;
+using Maker = FacePtr (*)(const Spec&, const Options&);
+
+// Calls visit with the static operator if the spec names a hot one, else returns null.
+template <class Visit>
+FacePtr with_hot_operator(const Spec& spec, Visit&& visit) {
+  const std::string_view name = spec.name;
+  const auto number = [&](const std::string& dtype, auto&& use) {
+    return dtype == "int64" ? use(std::int64_t{}) : use(double{});
+  };
+  if (name == "count") return visit(Count{});
+  if (name == "max_by" || name == "min_by") {
+    if (spec.dtype != "float64" && spec.dtype != "int64") return nullptr;
+    return number(spec.dtype, [&](auto arg) {
+      return number(spec.key, [&](auto key) {
+        using A = decltype(arg);
+        using K = decltype(key);
+        return name == "max_by" ? visit(ExtremeBy<Extreme::kMax, A, K>{})
+                                : visit(ExtremeBy<Extreme::kMin, A, K>{});
+      });
+    });
+  }
+  return number(spec.dtype, [&](auto t) -> FacePtr {
+    using T = decltype(t);
+    if (name == "sum") return visit(Sum<T>{});
+    if (name == "mean") return visit(Mean<T>{});
+    if (name == "min") return visit(MinMax<Extreme::kMin, T>{});
+    if (name == "max") return visit(MinMax<Extreme::kMax, T>{});
+    if (name == "var") return visit(Var<T>{spec.number("ddof"), false});
+    if (name == "std") return visit(Var<T>{spec.number("ddof"), true});
+    return nullptr;
+  });
+}
+
+// Pairs an algorithm with whatever operator the spec names. Build<Op>::make(op, options) makes the
+// face; kHot says whether static templates are worth their compile time for this algorithm.
+template <template <class> class Build, bool kHot, bool kInvertible = false, bool kSelective = false>
+FacePtr make(const Spec& spec, const Options& options) {
+  if constexpr (kHot) {
+    FacePtr face = options.counted ? nullptr : with_hot_operator(spec, [&](auto op) -> FacePtr {
+      using Op = decltype(op);
+      if constexpr ((!kInvertible || Invertible<Op>) && (!kSelective || Selective<Op>)) {
+        return Build<Op>::make(op, options);
+      } else {
+        return nullptr;
+      }
+    });
+    if (face != nullptr) return face;
+  }
+  const ErasedOperator erased = erase(spec, options.counted);
+  FacePtr face = with_erased(erased, [&](auto op) -> FacePtr {
+    return Build<decltype(op)>::make(op, options);
+  });
+  face->combines = erased.combines;
+  return face;
+}
+
+// Most algorithms are made from the operator alone.
+template <template <class> class Algorithm>
+struct Plain {
+  template <class Op>
+  struct Build {
+    static FacePtr make(const Op& op, const Options& options) {
+      return std::make_unique<FaceOf<Op, Algorithm<Op>>>(op, Algorithm<Op>(op), options);
+    }
+  };
+};
+
+struct AlgorithmEntry {
+  const char* name;
+  Maker make;
+  bool needs_invertible;
+  bool needs_selective;
+};
+const std::vector<AlgorithmEntry>& algorithms();
+
+}  // namespace slidefold::bindings

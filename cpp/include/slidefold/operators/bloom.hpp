@@ -1,0 +1,138 @@
+// A Bloom filter: which values may have occurred.
+//
+// Layout: the 64-bit hashes of the values while they take less room than the bits would, then a
+//   bitmap of `bits` bits; a value sets `hashes` bits, derived from its hash.
+// Invariants: I1 sparse hashes are sorted and distinct. I2 dense exactly when there are more than
+//   bits/128 distinct hashes (half the bitmap's bytes), so equal sets have equal states.
+// Cost: combine O(sparse hashes) or bits/64 words; a singleton holds one hash and no bitmap.
+// Paper: daba-in-order, Table 1 and section 7. Commutative, not invertible; the false-positive rate
+//   is about (1 - exp(-hashes * n / bits)) ^ hashes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "slidefold/operator.hpp"
+
+namespace slidefold {
+
+inline std::uint64_t mix64(std::uint64_t x) {  // the finaliser of splitmix64
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+inline std::uint64_t hash_bytes(std::string_view bytes) {
+  std::uint64_t hash = mix64(bytes.size());
+  std::uint64_t word = 0;
+  unsigned shift = 0;
+  for (const char c : bytes) {
+    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(c)) << shift;
+    if ((shift += 8) == 64) hash = mix64(hash ^ word), word = 0, shift = 0;
+  }
+  return mix64(hash ^ word);
+}
+
+struct Bloom {
+  static constexpr bool commutative = true;
+  std::uint64_t bits = 1 << 14;
+  std::uint64_t hashes = 3;
+
+  struct State {
+    std::vector<std::uint64_t> words;
+    bool dense = false;
+  };
+
+  State identity() const { return {}; }
+  State lift(std::uint64_t hash) const { return {{hash}, false}; }
+
+  State combine(const State& older, const State& newer) const {
+    if (newer.dense && !older.dense) return combine(newer, older);  // commutes, copies once
+    State both = older;
+    absorb(both, newer);
+    return both;
+  }
+
+  void absorb(State& older, const State& newer) const {
+    if (!older.dense && !newer.dense) {
+      std::vector<std::uint64_t> both;
+      both.reserve(older.words.size() + newer.words.size());
+      std::set_union(older.words.begin(), older.words.end(), newer.words.begin(),
+                     newer.words.end(), std::back_inserter(both));
+      older.words = std::move(both);
+      if (older.words.size() > bits / 128) older = dense(older);
+    } else if (newer.dense) {
+      if (!older.dense) older = dense(older);
+      for (std::size_t i = 0; i < older.words.size(); ++i) older.words[i] |= newer.words[i];
+    } else {
+      for (const std::uint64_t hash : newer.words) set(older, hash);
+    }
+  }
+
+  State lower(const State& state) const { return state.dense ? state : dense(state); }
+  bool same(const State& a, const State& b) const {
+    return a.dense == b.dense && a.words == b.words;
+  }
+
+  static bool contains(const std::uint64_t* words, std::uint64_t bits, std::uint64_t hashes,
+                       std::uint64_t hash) {
+    for (std::uint64_t i = 0; i < hashes; ++i) {
+      const std::uint64_t bit = position(hash, i, bits);
+      if ((words[bit / 64] >> (bit % 64) & 1) == 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  static std::uint64_t position(std::uint64_t hash, std::uint64_t i, std::uint64_t bits) {
+    return (hash + i * (mix64(hash) | 1)) % bits;  // double hashing
+  }
+
+  void set(State& state, std::uint64_t hash) const {
+    for (std::uint64_t i = 0; i < hashes; ++i) {
+      const std::uint64_t bit = position(hash, i, bits);
+      state.words[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    }
+  }
+
+  State dense(const State& sparse) const {
+    State result{std::vector<std::uint64_t>((bits + 63) / 64), true};
+    for (const std::uint64_t hash : sparse.words) set(result, hash);
+    return result;
+  }
+};
+
+// What a window's Bloom filter lowers to.
+struct BloomFilter {
+  std::vector<std::uint64_t> words;
+  std::uint64_t bits = 0, hashes = 0;
+  bool contains(std::uint64_t hash) const {
+    return Bloom::contains(words.data(), bits, hashes, hash);
+  }
+};
+
+inline std::uint64_t hash_value(std::int64_t value) {
+  return mix64(static_cast<std::uint64_t>(value));
+}
+inline std::uint64_t hash_value(double value) {  // -0.0 equals 0.0, and NaN is one value
+  if (value == 0) value = 0;
+  if (value != value) return mix64(0x7ff8000000000000u);
+  return mix64(std::bit_cast<std::uint64_t>(value));
+}
+inline std::uint64_t hash_value(const std::string& value) { return hash_bytes(value); }
+
+template <class T>
+struct BloomOf : Bloom {
+  using In = T;
+  using Out = BloomFilter;
+  State lift(const T& value) const { return Bloom::lift(hash_value(value)); }
+  Out lower(const State& state) const { return {Bloom::lower(state).words, bits, hashes}; }
+};
+
+}  // namespace slidefold

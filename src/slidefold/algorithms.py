@@ -1,0 +1,123 @@
+"""The algorithms themselves, for people who study them.
+
+Each keeps a window of values in order: `insert(value)` at the young end, `evict()` at the old end,
+`query()` for the fold of what is there (None when it is empty). `slide(values, window)` runs a whole
+column in native code. `check()` verifies the algorithm's numbered invariants; with `checked=True` the
+contents are kept beside it and every aggregate is verified too. With `counted=True`, `combines` says
+how often the operator was called.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from slidefold import _native
+from slidefold.errors import OperatorError
+from slidefold.operators import Operator
+
+
+class Algorithm(_native.Aggregator):
+    """What all in-order algorithms share. Use a subclass."""
+
+    name: ClassVar[str]
+
+    def __init__(self, operator: Operator, *, checked: bool = False, counted: bool = False) -> None:
+        self._setup(operator, {"checked": checked, "counted": counted})
+
+    def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
+        if not isinstance(operator, Operator):
+            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+        self.operator = operator
+        self._options = options
+        super().__init__(self.name, operator, options)
+
+    def copy(self) -> Self:
+        """Return an independent copy, in O(n)."""
+        twin = type(self).__new__(type(self))
+        _native.Aggregator.__init__(twin, self.name, self.operator, self._options)
+        twin.__dict__.update(self.__dict__)
+        twin._copy_from(self)
+        return twin
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.operator}, {len(self)} values>"
+
+
+class Recalc(Algorithm):
+    """The oracle: folds everything again for each query. n-1 combines a query, n states.
+
+    >>> import slidefold as sf
+    >>> a = Recalc(sf.concat())
+    >>> a.insert("x"); a.insert("y"); a.query()
+    'xy'
+    """
+
+    name = "recalc"
+
+
+class SubtractOnEvict(Algorithm):
+    """A running total; invertible operators only. 1 combine an insert, 1 remove an evict.
+
+    >>> import slidefold as sf
+    >>> a = SubtractOnEvict(sf.sum(dtype="int64"))
+    >>> a.insert(1); a.insert(2); a.evict(); a.query()
+    2
+    """
+
+    name = "subtract_on_evict"
+
+
+class TwoStacks(Algorithm):
+    """Two stacks with aggregates. 1 combine an insert, amortised 1 (worst n) an evict; 2n states."""
+
+    name = "two_stacks"
+
+
+class TwoStacksLite(Algorithm):
+    """Two-Stacks in one queue. 1 combine an insert, amortised 1 (worst n) an evict; n+1 states.
+
+    >>> import slidefold as sf, numpy as np
+    >>> TwoStacksLite(sf.sum()).slide(np.array([1.0, 2.0, 4.0, 8.0]), 2)
+    array([ 1.,  3.,  6., 12.])
+    """
+
+    name = "two_stacks_lite"
+
+
+class Daba(Algorithm):
+    """Worst-case constant time: at most 4 combines an insert, 3 an evict; 2n states."""
+
+    name = "daba"
+
+
+class DabaLite(Algorithm):
+    """Worst-case constant time: at most 3 combines an insert, 2 an evict; n+2 states.
+
+    >>> import slidefold as sf
+    >>> a = DabaLite(sf.max())
+    >>> a.insert(1.0); a.insert(-2.0); a.evict()
+    >>> a.query(), len(a)
+    (-2.0, 1)
+    """
+
+    name = "daba_lite"
+
+
+class SlickDeque(Algorithm):
+    """Keeps what may still win; selective operators only. Amortised < 2 comparisons an insert."""
+
+    name = "slick_deque"
+
+
+REGISTRY: dict[str, type[Algorithm]] = {
+    cls.name: cls
+    for cls in (Recalc, SubtractOnEvict, TwoStacks, TwoStacksLite, Daba, DabaLite, SlickDeque)
+}
+
+__all__ = ["REGISTRY", "Algorithm", *sorted(cls.__name__ for cls in REGISTRY.values())]

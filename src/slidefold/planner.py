@@ -1,0 +1,83 @@
+"""Which algorithm runs a window, and why: pure, and overridable by `algorithm=`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from slidefold import _native
+from slidefold.errors import PairError, WindowError
+from slidefold.operators import Operator
+from slidefold.windows import Rows, Time
+
+# Names of the algorithms that take single events with insert, evict and query.
+EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
+
+_COST = {
+    "recalc": "n-1 combines a step",
+    "subtract_on_evict": "1 combine and 1 remove a step",
+    "two_stacks": "3 combines a step on average, n at worst",
+    "two_stacks_lite": "3 combines a step on average, n at worst",
+    "daba": "5 combines a step on average, 8 at worst",
+    "daba_lite": "4 combines a step on average, 6 at worst",
+    "flat_fat": "O(log n) combines a step",
+    "flat_fit": "3 combines a step on average, n at worst",
+    "slick_deque": "less than 2 comparisons a step on average, n at worst",
+    "amta": "O(1) combines a step on average, O(log n) at worst",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The choice of an algorithm with its reason."""
+
+    operator: Operator
+    window: Rows | Time
+    algorithm: str
+    reason: str
+
+    def __str__(self) -> str:
+        state = self.operator.traits.state_bytes
+        return (
+            f"{self.operator} over {self.window}\n"
+            f"  algorithm: {self.algorithm}, because {self.reason}\n"
+            f"  cost:      {_COST.get(self.algorithm, 'see its page')}\n"
+            f"  keeps:     {self.window.retention()}, {state} bytes a state"
+        )
+
+
+def plan(
+    operator: Operator,
+    window: Rows | Time,
+    *,
+    optimize: str = "latency",
+    algorithm: str | None = None,
+) -> Plan:
+    """Choose the algorithm for in-order events.
+
+    >>> import slidefold as sf
+    >>> plan(sf.sum(), sf.rows(100)).algorithm
+    'daba_lite'
+    >>> plan(sf.max(), sf.rows(100), optimize="throughput").algorithm
+    'slick_deque'
+    """
+    if optimize not in ("latency", "throughput"):
+        raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
+    traits = operator.traits
+    if algorithm is not None:
+        if algorithm not in EVENT_ALGORITHMS:
+            near = get_close_matches(str(algorithm), EVENT_ALGORITHMS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise PairError(f"there is no algorithm named {algorithm!r}{hint}")
+        return Plan(operator, window, algorithm, "algorithm= asked for it")
+    if traits.invertible:
+        reason = "the operator is exactly invertible, so that the oldest value can be taken away"
+        return Plan(operator, window, "subtract_on_evict", reason)
+    if optimize == "latency":
+        reason = "its worst step is constant (optimize='latency')"
+        return Plan(operator, window, "daba_lite", reason)
+    if traits.selective:
+        reason = "the operator is selective: values that lost are dropped (optimize='throughput')"
+        return Plan(operator, window, "slick_deque", reason)
+    reason = "it does the fewest combines on average (optimize='throughput')"
+    return Plan(operator, window, "two_stacks_lite", reason)

@@ -1,0 +1,54 @@
+"""Rows windows: the last n rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+from slidefold.errors import WindowError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The last `n` rows; `closed="left"` are the n rows before this one."""
+
+    n: int
+    closed: str = "right"
+
+    def __post_init__(self) -> None:
+        try:
+            n = index(self.n)
+        except TypeError:
+            raise WindowError(f"rows needs an integer n >= 1, got {self.n!r}") from None
+        if isinstance(self.n, bool) or n < 1:
+            raise WindowError(f"rows needs n >= 1, got {self.n!r}")
+        if n >= 2**62:
+            raise WindowError(f"rows needs n < 2**62, got {n}")
+        object.__setattr__(self, "n", n)
+        if self.closed not in ("right", "left"):
+            raise WindowError(
+                f"a rows window is closed='right' or closed='left', got {self.closed!r}"
+            )
+
+    def rule(self) -> dict[str, Any]:
+        """The window in the plain numbers that the native core takes."""
+        return {"timed": False, "rows": self.n, "keeps_end": self.closed == "right"}
+
+    def retention(self) -> str:
+        """What a window keeps, in words."""
+        return f"at most {self.n} rows"
+
+    def __str__(self) -> str:
+        return f"rows({self.n})" if self.closed == "right" else f"rows({self.n}, closed='left')"
+
+
+def rows(n: int, *, closed: str = "right") -> Rows:
+    """The last `n` rows in order, this one included; `closed="left"`: the n rows before this one.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.sum(), sf.rows(2, closed="left"))
+    >>> [w.push(x) for x in (1.0, 2.0, 4.0, 8.0)]
+    [None, 1.0, 3.0, 6.0]
+    """
+    return Rows(n, closed)

@@ -1,0 +1,86 @@
+"""Time windows: the rows of a range of time that ends now."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import Any
+
+from slidefold.errors import WindowError
+from slidefold.windows.durations import nanoseconds
+
+_CLOSED = ("right", "left", "both", "neither")
+
+
+@dataclass(frozen=True)
+class Time:
+    """The rows from `range` ago to now: `(t - range, t]`, or as `closed` says."""
+
+    range: str | timedelta | int | float
+    closed: str = "right"
+
+    def __post_init__(self) -> None:
+        if self.closed not in _CLOSED:
+            raise WindowError(f"closed is one of {', '.join(_CLOSED)}, got {self.closed!r}")
+        if isinstance(self.range, (str, timedelta)):
+            nanoseconds(self.range)
+            return
+        if isinstance(self.range, bool) or not isinstance(self.range, Real):
+            raise WindowError(f"time needs a duration or a number as range, got {self.range!r}")
+        if not (math.isfinite(self.range) and self.range > 0):
+            raise WindowError(f"time needs a finite range > 0, got {self.range!r}")
+        if isinstance(self.range, Integral):
+            if self.range >= 2**63:
+                raise WindowError(f"time needs a range of 64 bits, got {self.range!r}")
+            object.__setattr__(self, "range", int(self.range))
+        else:
+            object.__setattr__(self, "range", float(self.range))
+
+    @property
+    def datetimes(self) -> bool:
+        """Whether times are datetimes (the range is a duration) or numbers."""
+        return isinstance(self.range, (str, timedelta))
+
+    def rule(self) -> dict[str, Any]:
+        """The window in the plain numbers that the native core takes; datetimes in microseconds."""
+        length: int | float
+        if isinstance(self.range, (str, timedelta)):
+            length, finer = divmod(nanoseconds(self.range), 1000)
+            if finer:
+                raise WindowError(f"live windows count in microseconds, {self.range!r} is finer")
+        else:
+            length = self.range
+        return {
+            "timed": True,
+            "datetimes": self.datetimes,
+            "range": length,
+            "keeps_start": self.closed in ("left", "both"),
+            "keeps_end": self.closed in ("right", "both"),
+        }
+
+    def retention(self) -> str:
+        """What a window keeps, in words."""
+        return f"the rows of the last {self.range}"
+
+    def __str__(self) -> str:
+        return (
+            f"time({self.range!r})"
+            if self.closed == "right"
+            else f"time({self.range!r}, closed={self.closed!r})"
+        )
+
+
+def time(range: str | timedelta | int | float, *, closed: str = "right") -> Time:
+    """The rows in `(t - range, t]`, where t is the newest time.
+
+    A string or a timedelta needs datetimes as times, a number needs numbers. `closed="left"` is
+    `[t - range, t)`: it sees neither the newest row nor its peers; `"both"` and `"neither"` likewise.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.sum(), sf.time(10))
+    >>> [w.push(t, x) for t, x in ((0, 1.0), (5, 2.0), (10, 4.0), (10, 8.0))]
+    [1.0, 3.0, 6.0, 14.0]
+    """
+    return Time(range, closed)
