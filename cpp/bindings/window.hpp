@@ -25,8 +25,6 @@ class Window {
 
   PyObject* push(PyObject* value);
   PyObject* push(PyObject* time, PyObject* value);
-  void insert(PyObject* value) { Py_DECREF(push(value)); }
-  void insert(PyObject* time, PyObject* value) { Py_DECREF(push(time, value)); }
   PyObject* query() { return face_->query(); }
   void advance(PyObject* time);
   std::size_t size() const { return face_->size(); }
