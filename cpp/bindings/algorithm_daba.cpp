@@ -14,7 +14,7 @@ struct ForColumns<Daba<Op, ChunkedQueue>> {
 };
 
 FacePtr make_daba(const Spec& spec, const Options& options) {
-  return make<Plain<Events>::Build, false>(spec, options);
+  return make<Plain<Events>::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

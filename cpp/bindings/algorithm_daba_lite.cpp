@@ -14,7 +14,7 @@ struct ForColumns<DabaLite<Op, ChunkedQueue>> {
 };
 
 FacePtr make_daba_lite(const Spec& spec, const Options& options) {
-  return make<Plain<Events>::Build, true>(spec, options);
+  return make<Plain<Events>::Build, Static::kHot>(spec, options);
 }
 
 }  // namespace slidefold::bindings

@@ -5,7 +5,7 @@
 namespace slidefold::bindings {
 
 FacePtr make_recalc(const Spec& spec, const Options& options) {
-  return make<Plain<Recalc>::Build, false>(spec, options);
+  return make<Plain<Recalc>::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

@@ -5,7 +5,7 @@
 namespace slidefold::bindings {
 
 FacePtr make_subtract_on_evict(const Spec& spec, const Options& options) {
-  return make<Plain<SubtractOnEvict>::Build, true, true>(spec, options);
+  return make<Plain<SubtractOnEvict>::Build, Static::kHot, true>(spec, options);
 }
 
 }  // namespace slidefold::bindings

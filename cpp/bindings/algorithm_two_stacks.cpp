@@ -5,7 +5,7 @@
 namespace slidefold::bindings {
 
 FacePtr make_two_stacks(const Spec& spec, const Options& options) {
-  return make<Plain<TwoStacks>::Build, false>(spec, options);
+  return make<Plain<TwoStacks>::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

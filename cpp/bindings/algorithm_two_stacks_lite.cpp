@@ -16,7 +16,7 @@ struct ForColumns<TwoStacksLite<Op>> {
 };
 
 FacePtr make_two_stacks_lite(const Spec& spec, const Options& options) {
-  return make<Plain<TwoStacksLite>::Build, true>(spec, options);
+  return make<Plain<TwoStacksLite>::Build, Static::kHot>(spec, options);
 }
 
 }  // namespace slidefold::bindings
