@@ -46,6 +46,7 @@ class Daba : public Undoable<typename DabaTypes<Op, Queue>::Store,
     const auto& [l, r, a, b] = other.marks_;
     this->marks_ = {moved(l), moved(r), moved(a), moved(b)};
   }
+  Daba& operator=(const Daba&) = delete;  // the marks point into the store
 
   std::size_t size() const { return this->store_.size(); }
   std::size_t bytes() const { return this->store_.bytes(); }

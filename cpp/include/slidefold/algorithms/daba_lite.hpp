@@ -45,6 +45,7 @@ class DabaLite : public Undoable<typename DabaLiteTypes<Op, Queue>::Store,
     const auto& [l, r, a, b, agg_ra, agg_b] = other.marks_;
     this->marks_ = {moved(l), moved(r), moved(a), moved(b), agg_ra, agg_b};
   }
+  DabaLite& operator=(const DabaLite&) = delete;  // the marks point into the store
 
   std::size_t size() const { return this->store_.size(); }
   std::size_t bytes() const { return this->store_.bytes() + 2 * sizeof(State); }

@@ -4,10 +4,12 @@
 //   position & (2^k - 1). Elements live at [first_, last_).
 // Invariants: I1 last_ - first_ <= slots. I2 slots outside the elements hold State{} unless a
 //   transaction is open.
-// Cost: every operation O(1); push_back amortised (a doubling copy).
+// Cost: every operation O(1); push_back and shrink amortised (a doubling or halving copy); dropping
+//   many O(1) unless they own something.
 // Paper: none; the deque of daba-in-order, Definition 4, where amortised growth is allowed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -65,6 +67,14 @@ class Ring {
     release(first_++);
   }
 
+  void drop_front(std::size_t count) {
+    const Cursor until = first_ + count;
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      while (first_ < until) pop_front();
+    }
+    first_ = until;
+  }
+
   void pop_back() {
     --last_;
     if constexpr (kUndo) {
@@ -79,6 +89,14 @@ class Ring {
 
   void clear() {
     while (!empty()) pop_front();
+  }
+
+  // Halves a ring that is less than a quarter full; says whether it did.
+  bool shrink() {
+    const Cursor until = open_ ? std::max(last_, saved_last_) : last_;
+    if (slots_.size() <= kSmallest || 4 * (until - held_from()) >= slots_.size()) return false;
+    resize(slots_.size() / 2);
+    return true;
   }
 
   // A transaction: until commit, every change can be taken back.
@@ -104,6 +122,8 @@ class Ring {
   }
 
  private:
+  static constexpr std::size_t kSmallest = 8;
+
   Cursor held_from() const {
     if constexpr (kUndo) {
       if (open_) return saved_first_;
@@ -119,13 +139,15 @@ class Ring {
     }
   }
 
-  void grow() {
-    std::vector<T> larger(slots_.empty() ? 8 : slots_.size() * 2);
-    const Cursor mask = larger.size() - 1;
+  void grow() { resize(slots_.empty() ? kSmallest : slots_.size() * 2); }
+
+  void resize(std::size_t count) {
+    std::vector<T> slots(count);
+    const Cursor mask = count - 1;
     for (Cursor at = held_from(); at < last_; ++at) {
-      larger[at & mask] = std::move(slots_[at & mask_]);
+      slots[at & mask] = std::move(slots_[at & mask_]);
     }
-    slots_.swap(larger);
+    slots_.swap(slots);
     mask_ = mask;
   }
 
