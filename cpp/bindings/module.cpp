@@ -79,6 +79,8 @@ void set_python_error() {
     raise("InvariantError", error.what());
   } catch (const std::length_error& error) {
     raise("CapacityError", error.what());
+  } catch (const std::out_of_range& error) {
+    raise("EmptyWindowError", error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
@@ -288,6 +290,7 @@ NB_MODULE(_native_ext, m) {
   nb::register_exception_translator(translate<ResultOverflow>, name_of("ResultOverflowError"));
   nb::register_exception_translator(translate<BrokenInvariant>, name_of("InvariantError"));
   nb::register_exception_translator(translate<std::length_error>, name_of("CapacityError"));
+  nb::register_exception_translator(translate<std::out_of_range>, name_of("EmptyWindowError"));
   bind_bloom(m);
   bind_aggregator(m);
   bind_window(m);

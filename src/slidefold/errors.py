@@ -6,7 +6,7 @@ class SlidefoldError(Exception):
 
 
 class EmptyWindowError(SlidefoldError, IndexError):
-    """Something was to leave a window that holds nothing."""
+    """Something was asked of a window that does not hold it."""
 
 
 class ValueTypeError(SlidefoldError, TypeError):

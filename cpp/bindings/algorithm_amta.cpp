@@ -1,0 +1,11 @@
+#include "slidefold/algorithms/amta.hpp"
+
+#include "registry.hpp"
+
+namespace slidefold::bindings {
+
+FacePtr make_amta(const Spec& spec, const Options& options) {
+  return make<Plain<Amta>::Build, Static::kFew>(spec, options);
+}
+
+}  // namespace slidefold::bindings
