@@ -101,11 +101,11 @@ format: $(VENV)/.dev ## Format Python and C++ in place
 
 # The sanitized module lies in a package of its own, which sitecustomize.py puts before the
 # installed one. The sanitizers must be in the process before Python; libstdc++ too, or they would
-# not see exceptions being thrown. Python itself leaks by design, so leaks are not counted.
+# not see exceptions being thrown. Python allocates with malloc, so that its objects are watched, but
+# leaks by design, so that leaks are not. pytest must not capture what the sanitizers write.
 SANITIZE := $(CURDIR)/build/sanitize
-SANITIZE_LIBS = $(foreach lib,asan ubsan stdc++,$(shell $${CXX:-c++} -print-file-name=lib$(lib).so))
 .PHONY: sanitize
-sanitize: $(VENV)/.dev $(VENV)/.native ## All native code under ASan and UBSan (SANITIZE_TESTS=...)
+sanitize: $(VENV)/.dev ## All native code under ASan and UBSan (SANITIZE_TESTS=...)
 	@echo "Building with ASan and UBSan"
 	@cmake -S . -B $(SANITIZE) -G Ninja --log-level=ERROR -DPython_EXECUTABLE=$(PY) \
 	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 \
@@ -116,8 +116,11 @@ sanitize: $(VENV)/.dev $(VENV)/.native ## All native code under ASan and UBSan (
 	@rm -rf $(SANITIZE)/site && mkdir -p $(SANITIZE)/site
 	@cp -r src/slidefold tools/sanitize/sitecustomize.py $(SANITIZE)/site
 	@cmake --install $(SANITIZE) --prefix $(SANITIZE)/site >/dev/null
-	@LD_PRELOAD="$(SANITIZE_LIBS)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  PYTHONPATH=$(SANITIZE)/site $(PY) -m pytest -q -n $(WORKERS) -m "not slow" $(SANITIZE_TESTS)
+	@LD_PRELOAD=$$(ldd $(SANITIZE)/site/slidefold/_native_ext*.so \
+	    | awk '/lib(asan|ubsan|stdc\+\+)\.so/ { print $$3 }' | paste -sd ' ' -) \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/site \
+	  $(PY) -m pytest -q -n $(WORKERS) --capture=sys -m "not slow" $(SANITIZE_TESTS)
 
 .PHONY: clean
 clean: ## Remove everything that was built or installed here
