@@ -1,0 +1,128 @@
+# Every target sets up what it needs: a virtual environment, pinned packages, the native build.
+# Stamp files remember what was done, so a second run starts in seconds.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+VENV := $(CURDIR)/.venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install -qq --disable-pip-version-check --no-input --retries 5 --timeout 60
+
+# The environment's own tools come first, also where PATH was not set at all.
+export PATH := $(VENV)/bin:$(or $(PATH),/usr/local/bin:/usr/bin:/bin)
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+WORKERS ?= 2
+TESTS ?= tests
+BENCH ?=
+SANITIZE_TESTS ?= tests
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
+
+CPP_FILES = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+PYTHON_DIRS = $(wildcard src tests tools benchmarks)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- set-up -----------------------------------------------------------------------------------
+
+$(VENV)/.made: tools/ensure_venv.sh
+	@echo "Making .venv"
+	@sh tools/ensure_venv.sh $(VENV)
+	@touch $@
+
+# Packages that come only as source are built with the pinned setuptools, not with today's.
+$(VENV)/.build: requirements/build.txt $(VENV)/.made
+	@echo "Installing requirements/build.txt"
+	@$(PIP) -r $<
+	@touch $@
+
+$(VENV)/.%: requirements/%.txt requirements/demo.txt $(VENV)/.build
+	@echo "Installing requirements/$*.txt"
+	@$(PIP) --no-build-isolation --use-pep517 -r $<
+	@touch $@
+
+# Folders are listed too: their time changes when a file comes or goes.
+NATIVE := $(shell find cpp/include cpp/bindings 2>/dev/null) CMakeLists.txt pyproject.toml
+$(VENV)/.native: $(NATIVE) $(VENV)/.build
+	@echo "Building the native module (a few minutes the first time)"
+	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $@
+
+.PHONY: java
+java: ## Install Java 17 if it is missing and that is allowed
+	@sh tools/ensure_java.sh
+
+# ---- run --------------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: $(VENV)/.demo $(VENV)/.native ## Real flights through sliding windows
+	@$(PY) -m slidefold.cli demo
+
+.PHONY: test
+test: ctest pytest ## All tests, C++ and Python
+
+.PHONY: pytest
+pytest: $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects)
+	@$(PY) -m pytest -q -n $(WORKERS) $(TESTS)
+
+.PHONY: ctest
+ctest: $(VENV)/.build ## The C++ tests
+	@echo "Building the C++ tests"
+	@cmake -S . -B build/tests -G Ninja --log-level=ERROR -DSLIDEFOLD_PYTHON=OFF >/dev/null
+	@cmake --build build/tests -- --quiet
+	@ctest --test-dir build/tests --output-on-failure --parallel $(WORKERS)
+
+.PHONY: bench
+bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes arguments)
+	@$(PY) -m benchmarks $(BENCH)
+
+# ---- check ------------------------------------------------------------------------------------
+
+.PHONY: lint
+lint: $(VENV)/.dev ## Style, types and import rules
+	@$(PY) -m ruff check --quiet $(PYTHON_DIRS)
+	@$(PY) -m ruff format --check --quiet $(PYTHON_DIRS)
+	@$(PY) -m mypy --no-error-summary $(PYTHON_DIRS)
+	@clang-format --dry-run -Werror $(CPP_FILES)
+	@$(PY) tools/check_includes.py cpp
+	@found=$$(PYTHONPATH=src lint-imports --no-logo --cache-dir build/import_linter 2>&1) \
+	  || { echo "$$found"; exit 1; }
+	@echo "lint: all clean"
+
+.PHONY: format
+format: $(VENV)/.dev ## Format Python and C++ in place
+	@$(PY) -m ruff check --quiet --fix-only $(PYTHON_DIRS)
+	@$(PY) -m ruff format --quiet $(PYTHON_DIRS)
+	@clang-format -i $(CPP_FILES)
+
+# The sanitized module lies in a package of its own, which sitecustomize.py puts before the
+# installed one. The sanitizers must be in the process before Python; libstdc++ too, or they would
+# not see exceptions being thrown. Python allocates with malloc, so that its objects are watched, but
+# leaks by design, so that leaks are not. pytest must not capture what the sanitizers write.
+SANITIZE := $(CURDIR)/build/sanitize
+.PHONY: sanitize
+sanitize: $(VENV)/.dev ## All native code under ASan and UBSan (SANITIZE_TESTS=...)
+	@echo "Building with ASan and UBSan"
+	@cmake -S . -B $(SANITIZE) -G Ninja --log-level=ERROR -DPython_EXECUTABLE=$(PY) \
+	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 \
+	  -DSLIDEFOLD_SANITIZE=address,undefined >/dev/null
+	@cmake --build $(SANITIZE) -- --quiet
+	@UBSAN_OPTIONS=print_stacktrace=1 \
+	  ctest --test-dir $(SANITIZE) --output-on-failure --parallel $(WORKERS)
+	@rm -rf $(SANITIZE)/site && mkdir -p $(SANITIZE)/site
+	@cp -r src/slidefold tools/sanitize/sitecustomize.py $(SANITIZE)/site
+	@cmake --install $(SANITIZE) --prefix $(SANITIZE)/site >/dev/null
+	@LD_PRELOAD=$$(ldd $(SANITIZE)/site/slidefold/_native_ext*.so \
+	    | awk '/lib(asan|ubsan|stdc\+\+)\.so/ { print $$3 }' | paste -sd ' ' -) \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/site \
+	  $(PY) -m pytest -q -n $(WORKERS) --capture=sys -m "not slow" $(SANITIZE_TESTS)
+
+.PHONY: clean
+clean: ## Remove everything that was built or installed here
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,52 @@
+"""Every python block of README.md and docs/*.md runs, and says what its comments claim.
+
+The blocks of a page run in order and share their names. A line `expression  # -> text` must give
+an object whose repr is that text.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CLAIM = re.compile(r"#\s*->\s*(.*)$")
+
+
+def run_block(source: str, path: Path, first_line: int, names: dict[str, object]) -> None:
+    """Run one block, with line numbers of its page, and check its claims."""
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        claim = CLAIM.search(lines[(node.end_lineno or node.lineno) - 1])
+        ast.increment_lineno(node, first_line - 1)
+        if claim is None:
+            exec(compile(ast.Module([node], []), path, "exec"), names)
+        else:
+            assert isinstance(node, ast.Expr), f"{path.name}:{node.lineno} claims, but has no value"
+            value = eval(compile(ast.Expression(node.value), path, "eval"), names)
+            assert repr(value) == claim[1].strip(), f"{path.name}:{node.lineno}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": "__docs__"}
+    for block in BLOCK.finditer(text):
+        run_block(block[1], page, text.count("\n", 0, block.start(1)) + 1, names)
+
+
+def test_a_false_claim_is_found() -> None:
+    run_block("1 + 1  # -> 2\n", Path("page.md"), 1, {})
+    with pytest.raises(AssertionError, match=r"page\.md:8"):
+        run_block("x = 1\n\nx + 1  # -> 3\n", Path("page.md"), 6, {})
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
+        assert (ROOT / target).exists(), f"{name} links to {target}"

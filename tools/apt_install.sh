@@ -1,0 +1,15 @@
+#!/bin/sh
+# Install Debian packages if this user may: as root, or through sudo without a password.
+# Usage: apt_install.sh PACKAGE...; status 1, and no output, where it is not allowed.
+set -u
+command -v apt-get >/dev/null 2>&1 || exit 1
+if [ "$(id -u)" = 0 ]; then
+  as_root=""
+elif command -v sudo >/dev/null 2>&1 && sudo -n true >/dev/null 2>&1; then
+  as_root="sudo -n"
+else
+  exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -qq update >/dev/null 2>&1
+$as_root apt-get -qq install --yes --no-install-recommends "$@" >/dev/null 2>&1
