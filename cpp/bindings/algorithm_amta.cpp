@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/amta.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/amta.hpp"
 
 namespace slidefold::bindings {
 

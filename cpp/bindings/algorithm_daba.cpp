@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/daba.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/daba.hpp"
 
 namespace slidefold::bindings {
 

@@ -79,8 +79,8 @@ class FlatFatFace final : public FaceOf<Op, FlatFat<Op>> {
 template <class Op>
 struct Build {
   static FacePtr make(const Op& op, const Options& options) {
-    return std::make_unique<FlatFatFace<Op>>(
-        op, FlatFat<Op>(op, options.capacity, options.batch), options);
+    return std::make_unique<FlatFatFace<Op>>(op, FlatFat<Op>(op, options.capacity, options.batch),
+                                             options);
   }
 };
 

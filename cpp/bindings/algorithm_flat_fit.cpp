@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/flat_fit.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/flat_fit.hpp"
 
 namespace slidefold::bindings {
 

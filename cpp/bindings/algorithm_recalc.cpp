@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/recalc.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/recalc.hpp"
 
 namespace slidefold::bindings {
 

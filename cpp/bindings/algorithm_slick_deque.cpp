@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/slick_deque.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/slick_deque.hpp"
 
 namespace slidefold::bindings {
 

@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/subtract_on_evict.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/subtract_on_evict.hpp"
 
 namespace slidefold::bindings {
 

@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/two_stacks.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/two_stacks.hpp"
 
 namespace slidefold::bindings {
 

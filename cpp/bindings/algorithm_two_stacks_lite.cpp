@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/two_stacks_lite.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/two_stacks_lite.hpp"
 
 namespace slidefold::bindings {
 

@@ -113,9 +113,9 @@ class Reader<Pair<Arg, Key>> {
   static constexpr bool needs_gil = Reader<Arg>::needs_gil || Reader<Key>::needs_gil;
   explicit Reader(nb::handle values) : args_(part(values, 0)), keys_(part(values, 1)) {
     if (args_.size() != keys_.size()) {
-      fail("ValueTypeError", "arguments and keys differ in length: " +
-                                 std::to_string(args_.size()) + " and " +
-                                 std::to_string(keys_.size()));
+      fail("ValueTypeError",
+           "arguments and keys differ in length: " + std::to_string(args_.size()) + " and " +
+               std::to_string(keys_.size()));
     }
   }
   std::size_t size() const { return args_.size(); }
@@ -138,8 +138,7 @@ template <class Out>
 class Writer {
  public:
   static constexpr bool needs_gil = true;
-  explicit Writer(std::size_t rows)
-      : list_(nb::steal(PyList_New(static_cast<Py_ssize_t>(rows)))) {}
+  explicit Writer(std::size_t rows) : list_(nb::steal(PyList_New(static_cast<Py_ssize_t>(rows)))) {}
   void set(std::size_t row, const Out& value) { put(row, Value<Out>::to(value)); }
   void set_null(std::size_t row) { put(row, Py_NewRef(Py_None)); }
   nb::object finish() { return list_; }
@@ -180,7 +179,9 @@ template <>
 class Writer<std::int64_t> : public ArrayWriter<std::int64_t> {
  public:
   using ArrayWriter::ArrayWriter;
-  void set_null(std::size_t) { fail("ValueTypeError", "a row without a result in an int64 column"); }
+  void set_null(std::size_t) {
+    fail("ValueTypeError", "a row without a result in an int64 column");
+  }
 };
 
 }  // namespace slidefold::bindings

@@ -123,7 +123,8 @@ struct Aggregator {
 };
 
 std::size_t window_size(std::int64_t window) {
-  if (window < 1) fail("WindowError", "a window needs at least 1 row, got " + std::to_string(window));
+  if (window < 1)
+    fail("WindowError", "a window needs at least 1 row, got " + std::to_string(window));
   return static_cast<std::size_t>(window);
 }
 
@@ -155,26 +156,29 @@ void bind_aggregator(nb::module_& m) {
       .def(nb::init<const std::string&, nb::handle, nb::dict>())
       .def("check", [](const Aggregator& a) { a.face->check(); })
       .def("__len__", [](const Aggregator& a) { return a.face->size(); })
-      .def("_copy_from", [](Aggregator& a, const Aggregator& other) {
-        a.face = Aggregator(other).face;
-      })
+      .def("_copy_from",
+           [](Aggregator& a, const Aggregator& other) { a.face = Aggregator(other).face; })
       .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face->bytes(); })
-      .def_prop_ro("combines", [](const Aggregator& a) -> nb::object {
-        if (a.face->combines == nullptr) return nb::none();
-        return nb::int_(a.face->combines->load());
-      })
-      .def("slide",
-           [](const Aggregator& a, nb::handle values, std::int64_t window, bool drain) {
-             return a.face->slide(values, window_size(window), drain);
-           },
-           nb::arg("values"), nb::arg("window"), nb::kw_only(), nb::arg("drain") = false)
-      .def("latencies",
-           [](const Aggregator& a, nb::handle values, std::int64_t window) {
-             return a.face->latencies(values, window_size(window));
-           },
-           nb::arg("values"), nb::arg("window"))
-      .def("_insert_at", [](Aggregator& a, nb::handle v) { return a.face->insert_at(v.ptr()); },
-           nb::arg("value").none())
+      .def_prop_ro("combines",
+                   [](const Aggregator& a) -> nb::object {
+                     if (a.face->combines == nullptr) return nb::none();
+                     return nb::int_(a.face->combines->load());
+                   })
+      .def(
+          "slide",
+          [](const Aggregator& a, nb::handle values, std::int64_t window, bool drain) {
+            return a.face->slide(values, window_size(window), drain);
+          },
+          nb::arg("values"), nb::arg("window"), nb::kw_only(), nb::arg("drain") = false)
+      .def(
+          "latencies",
+          [](const Aggregator& a, nb::handle values, std::int64_t window) {
+            return a.face->latencies(values, window_size(window));
+          },
+          nb::arg("values"), nb::arg("window"))
+      .def(
+          "_insert_at", [](Aggregator& a, nb::handle v) { return a.face->insert_at(v.ptr()); },
+          nb::arg("value").none())
       .def("_evict_at", [](Aggregator& a, std::uint64_t p) { a.face->evict_at(p); })
       .def("_update", [](Aggregator& a, const std::vector<std::uint64_t>& positions,
                          nb::list values) { a.face->update(positions, values); })
@@ -241,36 +245,42 @@ void bind_window(nb::module_& m) {
            })
       .def("check", [](const Window& w) { w.check(); })
       .def("__len__", [](const Window& w) { return w.size(); })
-      .def("_copy_from", [](Window& w, const Window& other) {
-        w.~Window();
-        new (&w) Window(other);
-      })
+      .def("_copy_from",
+           [](Window& w, const Window& other) {
+             w.~Window();
+             new (&w) Window(other);
+           })
       .def_prop_ro("nbytes", [](const Window& w) { return w.bytes(); });
 }
 
 void bind_bloom(nb::module_& m) {
   nb::class_<BloomFilter>(m, "BloomFilter")
-      .def("__contains__",
-           [](const BloomFilter& filter, nb::handle value) {
-             if (PyUnicode_Check(value.ptr())) {
-               return filter.contains(hash_value(to_string(value.ptr())));
-             }
-             if (PyFloat_Check(value.ptr())) {
-               return filter.contains(hash_value(to_double(value.ptr())));
-             }
-             return filter.contains(hash_value(to_int64(value.ptr())));
-           },
-           nb::arg("value"))
+      .def(
+          "__contains__",
+          [](const BloomFilter& filter, nb::handle value) {
+            if (PyUnicode_Check(value.ptr())) {
+              return filter.contains(hash_value(to_string(value.ptr())));
+            }
+            if (PyFloat_Check(value.ptr())) {
+              return filter.contains(hash_value(to_double(value.ptr())));
+            }
+            return filter.contains(hash_value(to_int64(value.ptr())));
+          },
+          nb::arg("value"))
       .def_ro("bits", &BloomFilter::bits)
       .def_ro("hashes", &BloomFilter::hashes)
-      .def("to_bytes", [](const BloomFilter& filter) {
-        return nb::bytes(filter.words.data(), filter.words.size() * sizeof(std::uint64_t));
-      })
-      .def("__eq__", [](const BloomFilter& a, nb::handle other) {
-        if (!nb::isinstance<BloomFilter>(other)) return false;
-        const auto& b = nb::cast<const BloomFilter&>(other);
-        return a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
-      }, nb::arg("other").none());
+      .def("to_bytes",
+           [](const BloomFilter& filter) {
+             return nb::bytes(filter.words.data(), filter.words.size() * sizeof(std::uint64_t));
+           })
+      .def(
+          "__eq__",
+          [](const BloomFilter& a, nb::handle other) {
+            if (!nb::isinstance<BloomFilter>(other)) return false;
+            const auto& b = nb::cast<const BloomFilter&>(other);
+            return a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
+          },
+          nb::arg("other").none());
 }
 
 template <class Error>

@@ -50,9 +50,8 @@ struct ObjectOp {
   template <class... Args>
   static PyRef call(const PyRef& function, const Args&... args) {
     PyObject* arguments[] = {nullptr, args.get()...};
-    PyObject* result =
-        PyObject_Vectorcall(function.get(), arguments + 1,
-                            sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    PyObject* result = PyObject_Vectorcall(
+        function.get(), arguments + 1, sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (result == nullptr) throw nb::python_error();
     return PyRef::steal(result);
   }

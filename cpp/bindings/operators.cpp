@@ -63,7 +63,8 @@ auto with_operator(const Spec& spec, Visit&& visit) {
     return number([&](auto t) { return visit(ExtremeCount<kMax, decltype(t)>{}); });
   if (name == "min_by") return with_extreme_by<kMin>(spec, visit);
   if (name == "max_by") return with_extreme_by<kMax>(spec, visit);
-  if (name == "first") return value([&](auto t) { return visit(AtEnd<End::kFirst, decltype(t)>{}); });
+  if (name == "first")
+    return value([&](auto t) { return visit(AtEnd<End::kFirst, decltype(t)>{}); });
   if (name == "last") return value([&](auto t) { return visit(AtEnd<End::kLast, decltype(t)>{}); });
   if (name == "collect") return value([&](auto t) { return visit(Collect<decltype(t)>{}); });
   if (name == "concat") return visit(Concat{});

@@ -41,8 +41,7 @@ template <class Op>
 class Columns {
  public:
   using State = typename Op::State;
-  Columns(const Op& op, nb::handle values)
-      : op_(op), reader_(values), writer_(reader_.size()) {}
+  Columns(const Op& op, nb::handle values) : op_(op), reader_(values), writer_(reader_.size()) {}
   std::size_t size() const { return reader_.size(); }
   static constexpr bool needs_gil() {
     return Reader<typename Op::In>::needs_gil || Writer<typename Op::Out>::needs_gil;
@@ -106,8 +105,7 @@ struct PortTable {
 template <class Op>
 const PortTable* port_table() {
   static const PortTable table = {
-      *AlgebraOf<Op>::table(),
-      fallible_v<Op>,
+      *AlgebraOf<Op>::table(), fallible_v<Op>,
       [](const void* context, PyObject* value, void* out) {
         ::new (out) typename Op::State(Port<Op>::lift(*static_cast<const Op*>(context), value));
       },

@@ -1,8 +1,8 @@
 // The one table of what exists: operators by name and type (operators.cpp), algorithms by name
 // (registry.cpp), and how the two are paired.
 //
-// A hot pair is a static template; every other one is the algorithm over an erased operator, so that
-// anything runs with anything.
+// A hot pair is a static template; every other one is the algorithm over an erased operator, so
+// that anything runs with anything.
 #pragma once
 
 #include <string>
@@ -49,8 +49,8 @@ auto with_erased(const ErasedOperator& erased, Visit&& visit) {
 using FacePtr = std::unique_ptr<Face>;
 using Maker = FacePtr (*)(const Spec&, const Options&);
 
-// How many static templates an algorithm is worth: those that plans choose get all hot operators, the
-// others the few that throughput comparisons use, so that algorithms compete on equal terms.
+// How many static templates an algorithm is worth: those that plans choose get all hot operators,
+// the others the few that throughput comparisons use, so that algorithms compete on equal terms.
 enum class Static { kFew, kHot };
 
 // Calls visit with the static operator if the spec names one of few, else returns null.
@@ -119,9 +119,8 @@ FacePtr make(const Spec& spec, const Options& options) {
     if (face != nullptr) return face;
   }
   const ErasedOperator erased = erase(spec, options.counted);
-  FacePtr face = with_erased(erased, [&](auto op) -> FacePtr {
-    return Build<decltype(op)>::make(op, options);
-  });
+  FacePtr face = with_erased(
+      erased, [&](auto op) -> FacePtr { return Build<decltype(op)>::make(op, options); });
   face->combines = erased.combines;
   return face;
 }

@@ -38,9 +38,9 @@ std::int64_t microseconds(PyObject* time) {
       nb::cast<int>(nb::handle(time).attr("nanosecond")) != 0) {
     fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
   }
-  const std::int64_t days = days_from_civil(PyDateTime_GET_YEAR(time),
-                                            static_cast<unsigned>(PyDateTime_GET_MONTH(time)),
-                                            static_cast<unsigned>(PyDateTime_GET_DAY(time)));
+  const std::int64_t days =
+      days_from_civil(PyDateTime_GET_YEAR(time), static_cast<unsigned>(PyDateTime_GET_MONTH(time)),
+                      static_cast<unsigned>(PyDateTime_GET_DAY(time)));
   std::int64_t seconds = days * 86400 + PyDateTime_DATE_GET_HOUR(time) * 3600 +
                          PyDateTime_DATE_GET_MINUTE(time) * 60 + PyDateTime_DATE_GET_SECOND(time);
   std::int64_t result = seconds * kSecond + PyDateTime_DATE_GET_MICROSECOND(time);
@@ -57,9 +57,7 @@ std::int64_t microseconds(PyObject* time) {
   return result;
 }
 
-bool exact_in_double(std::int64_t value) {
-  return std::abs(value) <= (std::int64_t{1} << 53);
-}
+bool exact_in_double(std::int64_t value) { return std::abs(value) <= (std::int64_t{1} << 53); }
 
 }  // namespace
 
@@ -67,8 +65,8 @@ Window::Time Window::read(PyObject* time) {
   if (rule_.datetimes) return {.integer = microseconds(time)};
   if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
   if (PyDateTime_Check(time) || PyBool_Check(time)) {
-    fail("ValueTypeError", "this window counts in numbers, so a number is due as time, got " +
-                               bindings::shown(time));
+    fail("ValueTypeError",
+         "this window counts in numbers, so a number is due as time, got " + bindings::shown(time));
   }
   const bool integer = PyLong_Check(time) || (!PyFloat_Check(time) && PyIndex_Check(time));
   if (!clock_.real && integer && rule_.integral) return {.integer = to_int64(time)};
@@ -77,8 +75,8 @@ Window::Time Window::read(PyObject* time) {
     fail("ValueTypeError", "a finite time is due, got " + bindings::shown(time));
   }
   if (integer && !exact_in_double(to_int64(time))) {
-    fail("ValueTypeError", "a time that a float64 holds exactly is due, got " +
-                               bindings::shown(time));
+    fail("ValueTypeError",
+         "a time that a float64 holds exactly is due, got " + bindings::shown(time));
   }
   if (!clock_.real) turn_real(time);
   return {.real = real};
@@ -89,8 +87,8 @@ void Window::turn_real(PyObject* time) {
   auto& times = clock_.times;
   const auto check = [&](std::int64_t value) {
     if (!exact_in_double(value)) {
-      fail("ValueTypeError", "integer times beyond 2**53 do not mix with the float " +
-                                 bindings::shown(time));
+      fail("ValueTypeError",
+           "integer times beyond 2**53 do not mix with the float " + bindings::shown(time));
     }
   };
   if (clock_.started) check(clock_.now.integer);
@@ -135,7 +133,8 @@ std::string Window::shown(Time time) const {
 }
 
 PyObject* Window::push(PyObject* value) {
-  if (rule_.timed) fail("ValueTypeError", "a time window takes push(time, value), got one argument");
+  if (rule_.timed)
+    fail("ValueTypeError", "a time window takes push(time, value), got one argument");
   if (rule_.keeps_end) return face_->push(value, face_->size() == rule_.rows);
   const bool overfull = face_->size() + face_->waiting() > rule_.rows;
   return face_->push_behind(value, true, overfull);

@@ -8,13 +8,13 @@ namespace slidefold::bindings {
 // What Python's windows/ decided: the rule in plain numbers.
 struct Rule {
   bool timed = false;
-  std::size_t rows = 0;         // rows windows
-  bool datetimes = false;       // times are datetimes, in microseconds
-  bool integral = true;         // the range is an integer
-  std::int64_t range = 0;       // the time range, if integral
-  double real_range = 0;        // the same as a float
-  bool keeps_start = false;     // closed left or both: t - range itself is inside
-  bool keeps_end = true;        // closed right or both: rows at t see each other
+  std::size_t rows = 0;      // rows windows
+  bool datetimes = false;    // times are datetimes, in microseconds
+  bool integral = true;      // the range is an integer
+  std::int64_t range = 0;    // the time range, if integral
+  double real_range = 0;     // the same as a float
+  bool keeps_start = false;  // closed left or both: t - range itself is inside
+  bool keeps_end = true;     // closed right or both: rows at t see each other
 };
 
 class Window {

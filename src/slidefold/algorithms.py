@@ -1,10 +1,10 @@
 """The algorithms themselves, for people who study them.
 
-Each keeps a window of values in order: `insert(value)` at the young end, `evict()` at the old end,
-`query()` for the fold of what is there (None when it is empty). `slide(values, window)` runs a whole
-column in native code. `check()` verifies the algorithm's numbered invariants; with `checked=True` the
-contents are kept beside it and every aggregate is verified too. With `counted=True`, `combines` says
-how often the operator was called.
+Each keeps a window of values in order: `insert(value)` at the young end, `evict()` at the old
+end, `query()` for the fold of what is there (None when it is empty). `slide(values, window)` runs a
+whole column in native code. `check()` verifies the algorithm's numbered invariants; with
+`checked=True` the contents are kept beside it and every aggregate is verified too. With
+`counted=True`, `combines` says how often the operator was called.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SubtractOnEvict(Algorithm):
 
 
 class TwoStacks(Algorithm):
-    """Two stacks with aggregates. 1 combine an insert, amortised 1 (worst n) an evict; 2n states."""
+    """Two stacks with aggregates. An insert 1 combine, an evict amortised 1, worst n; 2n states."""
 
     name = "two_stacks"
 
@@ -238,4 +238,17 @@ REGISTRY: dict[str, type[Algorithm]] = {
     )
 }
 
-__all__ = ["REGISTRY", "Algorithm", *sorted(cls.__name__ for cls in REGISTRY.values())]
+__all__ = [
+    "REGISTRY",
+    "Algorithm",
+    "Amta",
+    "Daba",
+    "DabaLite",
+    "FlatFat",
+    "FlatFit",
+    "Recalc",
+    "SlickDeque",
+    "SubtractOnEvict",
+    "TwoStacks",
+    "TwoStacksLite",
+]

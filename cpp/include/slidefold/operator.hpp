@@ -16,12 +16,12 @@
 namespace slidefold {
 
 template <class Op>
-concept Monoid = std::copy_constructible<Op> &&
-                 requires(const Op& op, const typename Op::State& older,
-                          const typename Op::State& newer) {
-                   { op.identity() } -> std::convertible_to<typename Op::State>;
-                   { op.combine(older, newer) } -> std::convertible_to<typename Op::State>;
-                 };
+concept Monoid =
+    std::copy_constructible<Op> &&
+    requires(const Op& op, const typename Op::State& older, const typename Op::State& newer) {
+      { op.identity() } -> std::convertible_to<typename Op::State>;
+      { op.combine(older, newer) } -> std::convertible_to<typename Op::State>;
+    };
 
 template <class Op>
 concept Operator = Monoid<Op> && requires(const Op& op, const typename Op::In& value,
@@ -56,8 +56,7 @@ inline constexpr bool fallible_v = [] {
 // accumulated = combine(accumulated, newer), in place where the operator knows how: large states
 // (Bloom, strings) then neither allocate nor copy.
 template <Monoid Op>
-inline void absorb(const Op& op, typename Op::State& accumulated,
-                   const typename Op::State& newer) {
+inline void absorb(const Op& op, typename Op::State& accumulated, const typename Op::State& newer) {
   if constexpr (requires { op.absorb(accumulated, newer); }) {
     op.absorb(accumulated, newer);
   } else {
@@ -67,10 +66,10 @@ inline void absorb(const Op& op, typename Op::State& accumulated,
 
 // Equality of states, for check(). Operators without an exact equality leave contents unchecked.
 template <class Op>
-concept Comparable = requires(const Op& op, const typename Op::State& a,
-                              const typename Op::State& b) {
-  { op.same(a, b) } -> std::convertible_to<bool>;
-};
+concept Comparable =
+    requires(const Op& op, const typename Op::State& a, const typename Op::State& b) {
+      { op.same(a, b) } -> std::convertible_to<bool>;
+    };
 
 // A result that does not fit its type.
 struct ResultOverflow : std::overflow_error {

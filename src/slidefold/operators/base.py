@@ -1,4 +1,4 @@
-"""What an operator is on the Python side: a frozen description that the native core turns into code."""
+"""An operator on the Python side: a frozen description that the native core turns into code."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ def bloom(
     """A Bloom filter of the values: `x in filter` is never wrong when it says no.
 
     With n distinct values it wrongly says yes with a probability of about
-    `(1 - exp(-hashes * n / bits)) ** hashes`. Commutative. State: 8 bytes a value while there are few,
-    then `bits / 8` bytes.
+    `(1 - exp(-hashes * n / bits)) ** hashes`. Commutative. State: 8 bytes a value while there are
+    few, then `bits / 8` bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.bloom(dtype="str"), sf.rows(2))

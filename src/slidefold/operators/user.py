@@ -65,11 +65,11 @@ class OperatorFactory:
 def operator(cls: type) -> OperatorFactory:
     """Turn a class of static methods into an operator.
 
-    It needs `lift(value)`, `combine(older, newer)` and `lower(state)`; `combine` must be associative
-    and must not change its arguments. `identity()` is what an empty fold gives; without it slidefold
-    adds a neutral marker of its own. `remove(whole, older)`, with
-    `remove(combine(a, b), a) == b`, makes the operator invertible; `newer_wins(older, newer)`, for a
-    `combine` that returns one of its arguments, makes it selective.
+    It needs `lift(value)`, `combine(older, newer)` and `lower(state)`; `combine` must be
+    associative and must not change its arguments. `identity()` is what an empty fold gives; without
+    it slidefold adds a neutral marker of its own. `remove(whole, older)`, with
+    `remove(combine(a, b), a) == b`, makes the operator invertible; `newer_wins(older, newer)`, for
+    a `combine` that returns one of its arguments, makes it selective.
 
     >>> import slidefold as sf
     >>> @sf.operator

@@ -76,7 +76,8 @@ def time(range: str | timedelta | int | float, *, closed: str = "right") -> Time
     """The rows in `(t - range, t]`, where t is the newest time.
 
     A string or a timedelta needs datetimes as times, a number needs numbers. `closed="left"` is
-    `[t - range, t)`: it sees neither the newest row nor its peers; `"both"` and `"neither"` likewise.
+    `[t - range, t)`: it sees neither the newest row nor its peers; `"both"` and `"neither"`
+    likewise.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.time(10))

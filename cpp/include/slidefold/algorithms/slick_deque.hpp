@@ -43,9 +43,7 @@ class SlickDeque : public Undoable<typename SlickDequeTypes<Op>::Store,
   std::size_t bytes() const { return this->store_.bytes(); }
   void reserve(std::size_t) {}  // the deque is short unless the values fall all the time
 
-  State query() const {
-    return this->store_.empty() ? op_.identity() : this->store_.front().state;
-  }
+  State query() const { return this->store_.empty() ? op_.identity() : this->store_.front().state; }
 
   void insert(State value) {
     auto& store = this->store_;

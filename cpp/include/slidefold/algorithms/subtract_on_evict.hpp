@@ -16,9 +16,8 @@
 namespace slidefold {
 
 template <Invertible Op>
-class SubtractOnEvict
-    : public Undoable<Ring<typename Op::State, fallible_v<Op>>, typename Op::State,
-                      fallible_v<Op>> {
+class SubtractOnEvict : public Undoable<Ring<typename Op::State, fallible_v<Op>>,
+                                        typename Op::State, fallible_v<Op>> {
  public:
   using State = typename Op::State;
 

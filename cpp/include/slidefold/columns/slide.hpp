@@ -42,10 +42,10 @@ void drain(Algorithm& algorithm, std::size_t rows, std::size_t window, Lift&& li
   }
 }
 
-// Two-Stacks Lite on a static window, unrolled: its flips then come every `window` rows, so the front
-// list is an array of suffix folds of the block before and agg_b a running fold of this block. The
-// suffix folds of this block are made in the same loop, from its far end: two independent chains of
-// combines overlap, which is what makes it faster than one step at a time.
+// Two-Stacks Lite on a static window, unrolled: its flips then come every `window` rows, so the
+// front list is an array of suffix folds of the block before and agg_b a running fold of this
+// block. The suffix folds of this block are made in the same loop, from its far end: two
+// independent chains of combines overlap, which is what makes it faster than one step at a time.
 template <Monoid Op, class Lift, class Emit>
 void slide_two_stacks(const Op& op, std::size_t rows, std::size_t window, Lift&& lift,
                       Emit&& emit) {

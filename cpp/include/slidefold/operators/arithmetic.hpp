@@ -1,7 +1,8 @@
 // Count, sum and mean.
 //
 // Layout: count: int64. sum: float64, or 128 bits for integers. mean: sum and count.
-// Invariants: integer states are exact: 128 bits hold 2^64 values of 64 bits, and overflow is judged
+// Invariants: integer states are exact: 128 bits hold 2^64 values of 64 bits, and overflow is
+// judged
 //   only in lower, so that it never depends on the algorithm.
 // Cost: one addition a field.
 // Paper: reactive-aggregator-flatfat, Tables 1 and 2; integers are invertible, floats are not (a

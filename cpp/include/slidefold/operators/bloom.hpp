@@ -63,8 +63,8 @@ struct Bloom {
     if (!older.dense && !newer.dense) {
       std::vector<std::uint64_t> both;
       both.reserve(older.words.size() + newer.words.size());
-      std::set_union(older.words.begin(), older.words.end(), newer.words.begin(),
-                     newer.words.end(), std::back_inserter(both));
+      std::set_union(older.words.begin(), older.words.end(), newer.words.begin(), newer.words.end(),
+                     std::back_inserter(both));
       older.words = std::move(both);
       if (older.words.size() > bits / 128) older = dense(older);
     } else if (newer.dense) {

@@ -115,8 +115,7 @@ struct AnyOp : ErasedOp {
     return made([&](void* out) { algebra->identity(context.get(), out); });
   }
   State combine(const State& older, const State& newer) const {
-    return made(
-        [&](void* out) { algebra->combine(context.get(), older.get(), newer.get(), out); });
+    return made([&](void* out) { algebra->combine(context.get(), older.get(), newer.get(), out); });
   }
   State remove(const State& whole, const State& older) const {
     return made([&](void* out) { algebra->remove(context.get(), whole.get(), older.get(), out); });
@@ -151,7 +150,9 @@ struct AlgebraOf {
   static const Op& op(const void* context) { return *static_cast<const Op*>(context); }
   static const State& at(const void* state) { return *static_cast<const State*>(state); }
 
-  static void identity(const void* context, void* out) { ::new (out) State(op(context).identity()); }
+  static void identity(const void* context, void* out) {
+    ::new (out) State(op(context).identity());
+  }
   static void combine(const void* context, const void* older, const void* newer, void* out) {
     ::new (out) State(op(context).combine(at(older), at(newer)));
   }

@@ -1,9 +1,10 @@
 // Min, max, how often the extreme occurs, and the row that holds it.
 //
-// Layout: values are kept as 64-bit integers of the same order, floats too: comparing integers is one
+// Layout: values are kept as 64-bit integers of the same order, floats too: comparing integers is
+// one
 //   conditional move, where comparing floats with NaN is a branch that random values mispredict
-//   (DABA Lite: 2x the throughput). max_count and min_count add a count, max_by and min_by the argument
-//   and whether there is one.
+//   (DABA Lite: 2x the throughput). max_count and min_count add a count, max_by and min_by the
+//   argument and whether there is one.
 // Invariants: NaN is one value and the largest of all: a max is NaN if any value is, a min only if
 //   all are. Of equal values the older one stays; -0.0 equals 0.0 as a key.
 // Cost: one comparison.
@@ -53,9 +54,9 @@ inline bool beyond(std::int64_t a, std::int64_t b) {
 }
 
 template <Extreme kind>
-inline constexpr std::int64_t weakest = kind == Extreme::kMax
-                                            ? std::numeric_limits<std::int64_t>::min()
-                                            : std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t weakest =
+    kind == Extreme::kMax ? std::numeric_limits<std::int64_t>::min()
+                          : std::numeric_limits<std::int64_t>::max();
 
 template <Extreme kind, class T>
 struct MinMax {
@@ -119,8 +120,7 @@ struct ExtremeBy {
   bool defined(const State& state) const { return state.some; }
   Out lower(const State& state) const { return state.arg; }
   bool same(const State& a, const State& b) const {
-    return a.some == b.some &&
-           (!a.some || (a.key == b.key && (a.arg == b.arg || a.arg != a.arg)));
+    return a.some == b.some && (!a.some || (a.key == b.key && (a.arg == b.arg || a.arg != a.arg)));
   }
 };
 

@@ -1,6 +1,7 @@
 // Variance, standard deviation and the geometric mean.
 //
-// Layout: var and std: count, mean and the sum of squared deviations. geomean: sum of logarithms and
+// Layout: var and std: count, mean and the sum of squared deviations. geomean: sum of logarithms
+// and
 //   count.
 // Invariants: two parts merge by the pairwise (Chan) formula, so that 1e9 + noise keeps its digits.
 // Cost: var ten flops a combine; geomean one addition a combine and one logarithm a lift.
