@@ -1,0 +1,14 @@
+"""One figure a file: its `SIZES`, `measure(sizes)` for the rows, `show(rows)` for the table."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from benchmarks.figures import latency, memory, package, parallel, per_event, throughput
+
+FIGURES: dict[str, ModuleType] = {
+    module.__name__.rsplit(".", 1)[1]: module
+    for module in (throughput, per_event, latency, memory, parallel, package)
+}
+
+__all__ = ["FIGURES"]

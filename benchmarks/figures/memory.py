@@ -1,0 +1,73 @@
+"""The bytes that an algorithm keeps for a state of the window, once it is full and has slid on.
+
+The column falls, so that algorithms that drop losers keep everything: their worst case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import slidefold as sf
+from benchmarks.harness import Row, pivot, power
+from benchmarks.workloads import event_algorithms
+
+OPERATORS: dict[str, Callable[[], sf.Operator]] = {
+    "sum": sf.sum,
+    "max": sf.max,
+    "mean": sf.mean,
+    "sum_int64": lambda: sf.sum(dtype="int64"),
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much to measure."""
+
+    window: int
+    slides: int
+
+
+SIZES = {
+    "full": Sizes(2**22, 2**18),
+    "quick": Sizes(2**18, 2**14),
+    "smoke": Sizes(2**8, 2**6),
+}
+
+
+def measure(sizes: Sizes) -> list[Row]:
+    """Fill and slide every algorithm that can, and keep the largest `nbytes` seen."""
+    rows: list[Row] = []
+    for operator, make in OPERATORS.items():
+        state = make().traits.state_bytes
+        for name, algorithm in event_algorithms(make()).items():
+            ready = algorithm(make())
+            kind = int if operator == "sum_int64" else float
+            values = (kind(-row) for row in range(sizes.window + sizes.slides))
+            for _ in range(sizes.window):
+                ready.insert(next(values))
+            most = ready.nbytes
+            for value in values:
+                ready.evict()
+                ready.insert(value)
+            most = max(most, ready.nbytes)
+            rows.append(
+                {
+                    "operator": operator,
+                    "window": sizes.window,
+                    "side": name,
+                    "state_bytes": state,
+                    "nbytes": most,
+                    "ratio": most / (sizes.window * state),
+                }
+            )
+    return rows
+
+
+def show(rows: list[Row]) -> str:
+    """A table: algorithms down, operators across."""
+    named = [
+        {**row, "case": f"{row['operator']} ({row['state_bytes']} bytes a state)"} for row in rows
+    ]
+    title = f"Bytes kept, in multiples of the n states, n = {power(rows[0]['window'])}"
+    return pivot(title, named, down="side", across="case", value="ratio", label="algorithm")

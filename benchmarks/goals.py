@@ -1,0 +1,162 @@
+"""The goals, read from the JSON of the figures: `python -m benchmarks.goals [DIR]`.
+
+A ratio counts at its worst case, over everything the goal speaks of.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.harness import RESULTS, Row, load, power, shown, table
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is due, what was measured, and where it was worst."""
+
+    goal: str
+    due: str
+    measured: str
+    met: bool | None  # None: not measured
+
+    def cells(self) -> list[str]:
+        """The goal as a row of the table."""
+        verdict = {True: "yes", False: "NO", None: "not measured"}[self.met]
+        return [self.goal, self.due, self.measured, verdict]
+
+
+def at_least(goal: str, due: float, found: Iterable[tuple[float, str]], unit: str = "x") -> Goal:
+    """A goal for the smallest of several (value, where) pairs."""
+    return _judged(
+        goal, f">= {shown(due)}{unit}", min(found, default=None), unit, lambda v: v >= due
+    )
+
+
+def at_most(goal: str, due: float, found: Iterable[tuple[float, str]], unit: str = "x") -> Goal:
+    """A goal for the largest of several (value, where) pairs."""
+    return _judged(
+        goal, f"<= {shown(due)}{unit}", max(found, default=None), unit, lambda v: v <= due
+    )
+
+
+def _judged(
+    goal: str, due: str, worst: tuple[float, str] | None, unit: str, good: Callable[[float], bool]
+) -> Goal:
+    if worst is None:
+        return Goal(goal, due, "-", None)
+    value, where = worst
+    measured = f"{shown(value)}{unit}" + (f" ({where})" if where else "")
+    return Goal(goal, due, measured, good(value))
+
+
+def ratios(
+    rows: list[Row], side: str, peer: str, value: str, *keys: str
+) -> Iterator[tuple[float, str]]:
+    """`value` of one side over that of another, where both were measured, with its place."""
+    peers = {tuple(row[key] for key in keys): row[value] for row in rows if row["side"] == peer}
+    for row in rows:
+        place = tuple(row[key] for key in keys)
+        if row["side"] == side and place in peers:
+            where = " ".join(
+                power(part) if key == "window" else str(part)
+                for key, part in zip(keys, place, strict=True)
+            )
+            yield row[value] / peers[place], where
+
+
+def columns(rows: list[Row]) -> Iterator[Goal]:
+    """`slide` against numba and against a public C++ library's known speed."""
+    speed = "million_rows_per_second"
+    for mode in ("static", "drain"):
+        chosen = [row for row in rows if row["mode"] == mode]
+        for side, due in (("two_stacks_lite", 1.0), ("daba_lite", 0.6)):
+            found = ratios(chosen, side, "numba", speed, "operator", "window")
+            yield at_least(f"{side} slide / numba two-stacks, {mode}", due, found)
+    for side, due in (("two_stacks_lite", 300.0), ("daba_lite", 105.0)):
+        sums = [
+            (row[speed], power(row["window"]))
+            for row in rows
+            if (row["operator"], row["mode"], row["side"]) == ("sum", "static", side)
+        ]
+        best = [max(sums)] if sums else []
+        yield at_least(f"{side} slide of sum, best window", due, best, " M rows/s")
+        yield at_least(f"{side} slide of sum, worst window", due, sums, " M rows/s")
+
+
+def events(rows: list[Row]) -> Iterator[Goal]:
+    """`push` against river and plain Python."""
+    sums = [row for row in rows if row["operator"] == "sum"]
+    cost = ("ns_per_event", "operator", "window")
+    yield at_least("river Rolling(Sum) / push", 10.0, ratios(sums, "river", "push", *cost))
+    for peer in ("python class", "python inlined"):
+        yield at_most(f"push / running sum, {peer}", 1.0, ratios(sums, "push", peer, *cost))
+
+
+def steps(rows: list[Row]) -> Iterator[Goal]:
+    """Worst steps of a large window."""
+    largest = max((row["window"] for row in rows), default=0)
+    chosen = [row for row in rows if row["window"] == largest]
+    for value, how in (("max_ns", "best round"), ("steady_max_ns", "best round of each step")):
+        found = ratios(chosen, "two_stacks_lite", "daba_lite", value, "operator", "window")
+        yield at_least(f"worst step: two_stacks_lite / daba_lite, {how}", 50.0, found)
+
+
+def kept(rows: list[Row]) -> Iterator[Goal]:
+    """Bytes kept for a state."""
+    found = [
+        (row["ratio"], f"{row['operator']} {power(row['window'])}")
+        for row in rows
+        if row["side"] == "daba_lite"
+    ]
+    yield at_most("daba_lite bytes / bytes of its n states", 1.2, found)
+
+
+def threads(rows: list[Row]) -> Iterator[Goal]:
+    """Two threads against one."""
+    chosen = [row for row in rows if row["window"] >= 2**15]
+    found = ratios(chosen, "pba", "sba", "million_rows_per_second", "window")
+    yield at_least("pba / sba, max, windows >= 2^15", 1.0, found)
+
+
+def package(rows: list[Row]) -> Iterator[Goal]:
+    """Build, wheel, import."""
+    for what, due in (
+        ("clean build", 240.0),
+        ("wheel", 5.0),
+        ("import beyond numpy and pyarrow", 0.1),
+    ):
+        found = [(row["value"], "") for row in rows if row["what"] == what]
+        unit = " MB" if what == "wheel" else " s"
+        yield at_most(what, due, found, unit)
+
+
+READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
+    "throughput": columns,
+    "per_event": events,
+    "latency": steps,
+    "memory": kept,
+    "parallel": threads,
+    "package": package,
+}
+
+
+def goals(out: Path) -> list[Goal]:
+    """Every goal, measured or not."""
+    return [goal for figure, read in READERS.items() for goal in read(load(figure, out))]
+
+
+def report(out: Path) -> str:
+    """The goals as a table."""
+    found = goals(out)
+    judged = [goal for goal in found if goal.met is not None]
+    met = sum(1 for goal in judged if goal.met)
+    title = f"Goals: {met} of {len(judged)} met, {len(found) - len(judged)} not measured"
+    header = ["goal", "due", "measured (worst case)", "met"]
+    return table(title, header, (goal.cells() for goal in found), words=True)
+
+
+if __name__ == "__main__":
+    print(report(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS))
