@@ -1,0 +1,151 @@
+"""A whole column in native code, against recomputation row by row."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slidefold as sf
+from tests.support.algorithms import fitting, make
+from tests.support.cases import BY_ID, CASES, SHORT, Case
+
+ROWS = 12
+
+
+def pairs(cases: list[Case]) -> list[Any]:
+    """Return every pair of an algorithm and a case that fit."""
+    return [
+        pytest.param(name, case, id=f"{name}-{case}")
+        for case in cases
+        for name in fitting(case.operator)
+    ]
+
+
+PAIRS = pairs(CASES)
+
+
+def gives_array(case: Case) -> bool:
+    """Tell whether results are numbers, which come as an array; all others come as a list."""
+    operator = case.operator
+    if operator.name in ("count", "max_count", "min_count"):
+        return True
+    return operator.dtype in ("float64", "int64") and operator.name not in ("collect", "bloom")
+
+
+def seen_by(row: int, window: int, drain: bool) -> int:
+    """Return the first row that the window at `row` sees."""
+    return row - row % window if drain else max(0, row - window + 1)
+
+
+@cache
+def windows_of(case_id: str, window: int, drain: bool) -> list[tuple[list[Any], Any]]:
+    """Return what each row sees, and its truth."""
+    case = BY_ID[case_id]
+    values = case.stream(ROWS)
+    parts = [values[seen_by(row, window, drain) : row + 1] for row in range(ROWS)]
+    return [(part, case.truth(part)) for part in parts]
+
+
+def results_of(case: Case, result: Any) -> list[Any]:
+    """Return the rows of a result as Python objects, after a look at its type."""
+    if not gives_array(case):
+        assert type(result) is list
+        return result
+    assert isinstance(result, np.ndarray)
+    assert result.ndim == 1
+    assert result.dtype in (np.dtype("float64"), np.dtype("int64"))
+    rows: list[Any] = result.tolist()
+    return rows
+
+
+@pytest.mark.parametrize("drain", [False, True], ids=["slide", "drain"])
+@pytest.mark.parametrize(("name", "case"), PAIRS)
+def test_against_recomputation(name: str, case: Case, drain: bool) -> None:
+    column = case.kind.column(case.stream(ROWS))
+    algorithm = make(name, case.operator)
+    for window in range(1, ROWS + 4):
+        result = results_of(case, algorithm.slide(column, window, drain=drain))
+        assert len(result) == ROWS
+        for row, (part, truth) in enumerate(windows_of(case.id, window, drain)):
+            missing = truth is None and gives_array(case)
+            right = math.isnan(result[row]) if missing else case.agrees(result[row], truth, part)
+            assert right, (window, row, result[row], truth)
+
+
+@pytest.mark.parametrize(("name", "case"), PAIRS)
+def test_empty_column_and_one_row(name: str, case: Case) -> None:
+    algorithm = make(name, case.operator)
+    for drain in (False, True):
+        for window in (1, 2, 1000, 2**40):
+            nothing = algorithm.slide(case.kind.column([]), window, drain=drain)
+            assert results_of(case, nothing) == []
+            values = case.stream(1)
+            [result] = results_of(
+                case, algorithm.slide(case.kind.column(values), window, drain=drain)
+            )
+            if case.truth(values) is None and gives_array(case):  # a spread of one value
+                assert math.isnan(result)
+            else:
+                assert case.right(result, values)
+
+
+@pytest.mark.parametrize(("name", "case"), pairs(SHORT))
+def test_long_columns(name: str, case: Case) -> None:
+    """Columns that fill several chunks of a queue, and windows around their ends."""
+    rows = 1300
+    values = case.stream(rows, seed=1)
+    column = case.kind.column(values)
+    algorithm = make(name, case.operator)
+    slow = name == "recalc" and case.operator.native_name == "object"
+    heavy = slow or case.operator.name in ("concat", "collect")  # quadratic by nature
+    for window in (100,) if heavy else (255, 256, 257, 510, 511, 1000):
+        for drain in (False, True):
+            result = results_of(case, algorithm.slide(column, window, drain=drain))
+            for row in {*range(0, rows, 97), window - 1, window, 2 * window, rows - 1}:
+                if row < rows:
+                    part = values[seen_by(row, window, drain) : row + 1]
+                    assert case.right(result[row], part), (window, drain, row)
+
+
+@pytest.mark.parametrize(("name", "case"), pairs(SHORT))
+def test_slide_leaves_the_window_alone(name: str, case: Case) -> None:
+    algorithm = make(name, case.operator, checked=True)
+    values = case.stream(5)
+    for value in values:
+        algorithm.insert(value)
+    algorithm.slide(case.kind.column(case.stream(40, seed=2)), 7)
+    algorithm.check()
+    assert len(algorithm) == 5
+    assert case.right(algorithm.query(), values)
+
+
+@pytest.mark.parametrize(("name", "case"), PAIRS)
+def test_latencies(name: str, case: Case) -> None:
+    column = case.kind.column(case.stream(ROWS))
+    algorithm = make(name, case.operator)
+    for window, steps in ((1, ROWS - 1), (5, ROWS - 5), (ROWS, 0), (ROWS + 1, 0), (2**40, 0)):
+        measured = algorithm.latencies(column, window)
+        assert measured.dtype == np.int64
+        assert measured.shape == (steps,)
+        assert (measured >= 0).all()
+    assert algorithm.latencies(case.kind.column([]), 1).shape == (0,)
+
+
+def test_rows_without_a_result_are_nan() -> None:
+    for name in fitting(sf.var()):
+        result = make(name, sf.var(ddof=2)).slide(np.array([1.0, 3.0, 5.0, 5.0]), 3)
+        assert np.isnan(result[:2]).all(), name
+        np.testing.assert_allclose(result[2:], [8.0, 8.0 / 3], rtol=1e-12)
+
+
+def test_an_overflow_names_its_row() -> None:
+    column = np.array([2**62, 1, 2**62, 2**62, 2**62], dtype=np.int64)
+    for name in fitting(sf.sum(dtype="int64")):
+        algorithm = make(name, sf.sum(dtype="int64"))
+        with pytest.raises(sf.errors.ResultOverflowError, match="row 2$"):
+            algorithm.slide(column, 3)
+        assert algorithm.slide(column, 1).tolist() == column.tolist()

@@ -1,0 +1,16 @@
+"""Hypothesis profiles: `default` is small; HYPOTHESIS_PROFILE=long looks further."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+COMMON = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("default", max_examples=25, stateful_step_count=30, **COMMON)
+settings.register_profile("long", max_examples=500, stateful_step_count=100, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -1,0 +1,72 @@
+"""Which algorithms there are, and which operations each of them has.
+
+Tests walk the registry of `slidefold.algorithms`; this table says what a registered algorithm can
+do. `tests/test_package.py` holds the two against each other, so that an algorithm which arrives
+without a line here fails a test instead of being passed over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import slidefold as sf
+from slidefold.operators import Operator
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What an algorithm has, and what it asks of its operator."""
+
+    steps: bool = True  # insert, evict and query in any interleaving
+    pushes: bool = False  # push over a fixed range that moves by a fixed slide
+    needs: str = ""  # a property without which the operator is refused
+    extras: tuple[str, ...] = ()  # methods and properties that only this one has
+
+
+OFFERS = {
+    "recalc": Offers(),
+    "subtract_on_evict": Offers(needs="invertible"),
+    "two_stacks": Offers(),
+    "two_stacks_lite": Offers(),
+    "daba": Offers(),
+    "daba_lite": Offers(),
+    "flat_fat": Offers(extras=("update", "aggregate", "prefix", "suffix", "capacity", "trigger")),
+    "flat_fit": Offers(),
+    "slick_deque": Offers(needs="selective"),
+    "amta": Offers(extras=("bulk_evict",)),
+    "sba": Offers(steps=False, pushes=True),
+    "pba": Offers(steps=False, pushes=True),
+}
+
+
+def _registered() -> dict[str, type[Any]]:
+    public = (getattr(sf.algorithms, name) for name in sf.algorithms.__all__)
+    return {
+        item.name: item
+        for item in public
+        if isinstance(item, type) and isinstance(getattr(item, "name", None), str)
+    }
+
+
+REGISTERED = _registered()
+STEPPING = [name for name in REGISTERED if name in OFFERS and OFFERS[name].steps]
+PUSHING = [name for name in REGISTERED if name in OFFERS and OFFERS[name].pushes]
+ANY_OPERATOR = [name for name in STEPPING if not OFFERS[name].needs]
+WINDOWS = [name for name in STEPPING if name in sf.planner.EVENT_ALGORITHMS]
+
+
+def takes(name: str, operator: Operator) -> bool:
+    """Tell whether the algorithm named so takes the operator."""
+    needs = OFFERS[name].needs
+    return not needs or bool(getattr(operator.traits, needs))
+
+
+def fitting(operator: Operator, names: list[str] = STEPPING) -> list[str]:
+    """Return the names of the algorithms that take the operator."""
+    return [name for name in names if takes(name, operator)]
+
+
+def make(name: str, operator: Operator, **options: Any) -> Any:
+    """Make an algorithm by name."""
+    return REGISTERED[name](operator, **options)
