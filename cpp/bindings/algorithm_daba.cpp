@@ -6,7 +6,7 @@ namespace slidefold::bindings {
 template <class Op>
 using Events = Daba<Op, ChunkedQueue>;
 
-// A column's window is known: a ring that never grows does without chunk ends.
+// A column's window is known: a ring has no chunk ends.
 template <class Op>
 struct ForColumns<Daba<Op, ChunkedQueue>> {
   using type = Daba<Op, Ring>;

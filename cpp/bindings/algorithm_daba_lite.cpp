@@ -1,15 +1,21 @@
-#include "registry.hpp"
 #include "slidefold/algorithms/daba_lite.hpp"
+
+#include "registry.hpp"
+#include "slidefold/columns/daba.hpp"
 
 namespace slidefold::bindings {
 
 template <class Op>
 using Events = DabaLite<Op, ChunkedQueue>;
 
-// A column's window is known: a ring that never grows does without chunk ends.
 template <class Op>
 struct ForColumns<DabaLite<Op, ChunkedQueue>> {
-  using type = DabaLite<Op, Ring>;
+  using type = DabaLite<Op, Ring>;  // a column's window is known: a ring has no chunk ends
+  template <class Lift, class Emit>
+    requires(std::is_trivially_copyable_v<typename Op::State>)
+  static void slide(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+    slide_daba_lite(op, rows, window, lift, emit);
+  }
 };
 
 FacePtr make_daba_lite(const Spec& spec, const Options& options) {

@@ -1,4 +1,5 @@
 #include "registry.hpp"
+#include "slidefold/columns/two_stacks.hpp"
 #include "slidefold/algorithms/two_stacks_lite.hpp"
 
 namespace slidefold::bindings {

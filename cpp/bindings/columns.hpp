@@ -155,17 +155,16 @@ template <class T>
 class ArrayWriter {
  public:
   static constexpr bool needs_gil = false;
-  explicit ArrayWriter(std::size_t rows) : rows_(rows), data_(new T[rows]) {}
+  // numpy allocates: it asks for huge pages, as Buffer does.
+  explicit ArrayWriter(std::size_t rows)
+      : array_(nb::module_::import_("numpy").attr("empty")(rows, Value<T>::name)),
+        data_(nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(array_).data()) {}
   void set(std::size_t row, T value) { data_[row] = value; }
-  nb::object finish() {
-    T* data = data_.release();
-    nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {rows_}, owner));
-  }
+  nb::object finish() { return array_; }
 
  private:
-  std::size_t rows_;
-  std::unique_ptr<T[]> data_;
+  nb::object array_;
+  T* data_;
 };
 
 template <>

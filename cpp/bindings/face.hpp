@@ -158,15 +158,15 @@ class FaceOf : public Face {
   }
 
   nb::object latencies(nb::handle values, std::size_t window) const override {
-    Writer<std::int64_t> writer(0);
+    std::vector<std::int64_t> steps;
     over_column(values, [&](auto& columns, std::size_t rows) {
       Algorithm runner(op_);
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
       const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
-      const auto steps = slidefold::latencies(runner, rows, window, lift, emit);
-      writer = Writer<std::int64_t>(steps.size());
-      for (std::size_t i = 0; i < steps.size(); ++i) writer.set(i, steps[i]);
+      steps = slidefold::latencies(runner, rows, window, lift, emit);
     });
+    Writer<std::int64_t> writer(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) writer.set(i, steps[i]);
     return writer.finish();
   }
 

@@ -10,11 +10,15 @@
 #pragma once
 
 #include <algorithm>
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
 
@@ -29,7 +33,7 @@ class Ring {
   static Cursor prev(Cursor at) { return at - 1; }
   std::size_t size() const { return static_cast<std::size_t>(last_ - first_); }
   bool empty() const { return first_ == last_; }
-  std::size_t bytes() const { return slots_.capacity() * sizeof(T); }
+  std::size_t bytes() const { return slots_.size() * sizeof(T); }
 
   const T& operator[](Cursor at) const { return slots_[at & mask_]; }
   const T& front() const { return (*this)[first_]; }
@@ -40,7 +44,7 @@ class Ring {
   std::size_t rank(Cursor at) const { return static_cast<std::size_t>(at - first_); }
 
   void reserve(std::size_t count) {
-    while (slots_.size() < count) grow();
+    if (slots_.size() < count) resize(std::bit_ceil(std::max(count, kSmallest)));
   }
 
   void set(Cursor at, T value) {
@@ -142,7 +146,7 @@ class Ring {
   void grow() { resize(slots_.empty() ? kSmallest : slots_.size() * 2); }
 
   void resize(std::size_t count) {
-    std::vector<T> slots(count);
+    Buffer<T> slots(count);
     const Cursor mask = count - 1;
     for (Cursor at = held_from(); at < last_; ++at) {
       slots[at & mask] = std::move(slots_[at & mask_]);
@@ -156,7 +160,7 @@ class Ring {
     journal_.clear();
   }
 
-  std::vector<T> slots_;
+  Buffer<T> slots_;
   Cursor mask_ = 0;
   Cursor first_ = 0;
   Cursor last_ = 0;
