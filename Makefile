@@ -21,7 +21,7 @@ SANITIZE_TESTS ?= tests
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
 
 CPP_FILES = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
-PYTHON_DIRS = $(wildcard src tests tools benchmarks)
+PYTHON_DIRS = $(wildcard src tests tools benchmarks examples)
 
 .PHONY: help
 help: ## Show this list
@@ -60,7 +60,7 @@ java: ## Install Java 17 if it is missing and that is allowed
 
 .PHONY: demo
 demo: $(VENV)/.demo $(VENV)/.native ## Real flights through sliding windows
-	@$(PY) -m slidefold.cli demo
+	@$(PY) examples/flights.py
 
 .PHONY: test
 test: ctest pytest ## All tests, C++ and Python
