@@ -42,9 +42,14 @@ class Timing:
 def best_of(sides: Mapping[str, Side], *, rounds: int, seconds: float) -> dict[str, Timing]:
     """Time every side in turns, `rounds` times each.
 
-    A side that has used up `seconds` sits out the remaining rounds, but never before its second.
-    The order turns with the rounds, so that no side always follows the same one.
+    A side that has used up `seconds` sits out the remaining rounds after its second, or after its
+    first if that took ten times as long. The order turns with the rounds, so that no side always
+    follows the same one.
     """
+
+    def done(times: list[float]) -> bool:
+        return sum(times) >= seconds * (1 if len(times) >= 2 else 10) and len(times) >= 1
+
     taken: dict[str, list[float]] = {name: [] for name in sides}
     names = list(sides)
     was_enabled = gc.isenabled()
@@ -53,7 +58,7 @@ def best_of(sides: Mapping[str, Side], *, rounds: int, seconds: float) -> dict[s
         for turn in range(rounds):
             shift = turn % max(len(names), 1)
             for name in names[shift:] + names[:shift]:
-                if len(taken[name]) >= 2 and sum(taken[name]) >= seconds:
+                if done(taken[name]):
                     continue
                 run = sides[name]
                 start = perf_counter()
