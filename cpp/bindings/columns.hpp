@@ -12,6 +12,27 @@ namespace slidefold::bindings {
 template <class In>
 class Reader;
 
+// Any Python sequence, one object at a time; a tuple of its own, which no operator can change.
+class Sequence {
+ public:
+  explicit Sequence(nb::handle values) : items_(nb::steal(PySequence_Tuple(values.ptr()))) {
+    if (!items_.is_valid()) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+      PyErr_Clear();
+      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
+    }
+  }
+  std::size_t size() const {
+    return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr()));
+  }
+  PyObject* operator[](std::size_t row) const {
+    return PyTuple_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
+  }
+
+ private:
+  nb::object items_;
+};
+
 template <class T>
   requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
 class Reader<T> {
@@ -19,7 +40,15 @@ class Reader<T> {
 
  public:
   static constexpr bool needs_gil = false;
+  Reader(const Reader&) = delete;
   explicit Reader(nb::handle values) {
+    if (PyList_CheckExact(values.ptr()) || PyTuple_CheckExact(values.ptr())) {
+      const Sequence items(values);
+      for (std::size_t i = 0; i < items.size(); ++i) own_.push_back(Value<T>::from(items[i]));
+      data_ = own_.data();
+      size_ = own_.size();
+      return;
+    }
     if (!nb::try_cast<Array>(values, array_, false)) {
       std::string got = Py_TYPE(values.ptr())->tp_name;
       if (nb::hasattr(values, "dtype")) {
@@ -34,34 +63,16 @@ class Reader<T> {
                                  Value<T>::name + " is due, got " + got);
     }
     data_ = array_.data();
+    size_ = array_.shape(0);
   }
-  std::size_t size() const { return array_.shape(0); }
+  std::size_t size() const { return size_; }
   T operator[](std::size_t row) const { return data_[row]; }
 
  private:
   Array array_;
+  std::vector<T> own_;  // of a list or a tuple
   const T* data_ = nullptr;
-};
-
-// Any Python sequence, one object at a time.
-class Sequence {
- public:
-  explicit Sequence(nb::handle values)
-      : items_(nb::steal(PySequence_Fast(values.ptr(), "a sequence of values is due"))) {
-    if (!items_.is_valid()) {
-      PyErr_Clear();
-      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
-    }
-  }
-  std::size_t size() const {
-    return static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items_.ptr()));
-  }
-  PyObject* operator[](std::size_t row) const {
-    return PySequence_Fast_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
-  }
-
- private:
-  nb::object items_;
+  std::size_t size_ = 0;
 };
 
 template <>
