@@ -146,6 +146,6 @@ def test_an_overflow_names_its_row() -> None:
     column = np.array([2**62, 1, 2**62, 2**62, 2**62], dtype=np.int64)
     for name in fitting(sf.sum(dtype="int64")):
         algorithm = make(name, sf.sum(dtype="int64"))
-        with pytest.raises(sf.errors.ResultOverflowError, match="row 2$"):
+        with pytest.raises(sf.errors.ResultOverflowError, match=r"row 2$"):
             algorithm.slide(column, 3)
         assert algorithm.slide(column, 1).tolist() == column.tolist()

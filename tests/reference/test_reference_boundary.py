@@ -7,11 +7,11 @@ import threading
 from typing import Any
 
 import pytest
-from reference_cases import letters
 
 from slidefold.errors import ValueTypeError, WindowError
 from slidefold.reference import Pba, Sba, optimal_chunk_rows, optimal_chunk_time
 from slidefold.reference import operators as ops
+from tests.reference.reference_cases import letters
 
 
 def expected(column: str, range_: int, slide: int) -> list[str | None]:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from reference_cases import Make, interleavings
 
 from slidefold.reference import (
     Amta,
@@ -26,6 +25,7 @@ from slidefold.reference import (
     TwoStacksLite,
 )
 from slidefold.reference import operators as ops
+from tests.reference.reference_cases import Make, interleavings
 
 
 class Meter:

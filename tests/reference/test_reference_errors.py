@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reference_cases import ALL, WITH_ANY, WITH_CONCAT, Make, interleavings, letters
 
 from slidefold.errors import EmptyWindowError, PairError, WindowError
 from slidefold.reference import Amta, FlatFat, Recalc, Sba, SlickDeque, SubtractOnEvict
 from slidefold.reference import operators as ops
+from tests.reference.reference_cases import ALL, WITH_ANY, WITH_CONCAT, Make, interleavings, letters
 
 
 @pytest.mark.parametrize("make", ALL)

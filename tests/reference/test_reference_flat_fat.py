@@ -8,11 +8,11 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from reference_cases import letters
 
 from slidefold.errors import CapacityError, EmptyWindowError, WindowError
 from slidefold.reference import NOTHING, Fat, FlatFat
 from slidefold.reference import operators as ops
+from tests.reference.reference_cases import letters
 
 
 class AnyOrder(RuleBasedStateMachine):

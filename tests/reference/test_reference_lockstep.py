@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_cases import ALL, WITH_ANY, WITH_CONCAT, Make, interleavings, letters
 
 from slidefold.reference import Amta, Pba, Recalc, Sba, SlickDeque
 from slidefold.reference import operators as ops
+from tests.reference.reference_cases import ALL, WITH_ANY, WITH_CONCAT, Make, interleavings, letters
 
 
 def lockstep(made: Any, op: Any, steps: list[bool], values: Any) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reference_cases import WITH_ANY, Make
 
 from slidefold.reference import NOTHING, Daba, DabaLite, Fat, FlatFat, Pba, Sba, TwoStacks
 from slidefold.reference import operators as ops
+from tests.reference.reference_cases import WITH_ANY, Make
 
 
 @pytest.mark.parametrize("make", WITH_ANY)

@@ -41,12 +41,8 @@ OFFERS = {
 
 
 def _registered() -> dict[str, type[Any]]:
-    public = (getattr(sf.algorithms, name) for name in sf.algorithms.__all__)
-    return {
-        item.name: item
-        for item in public
-        if isinstance(item, type) and isinstance(getattr(item, "name", None), str)
-    }
+    public: list[Any] = [getattr(sf.algorithms, name) for name in sf.algorithms.__all__]
+    return {item.name: item for item in public if isinstance(getattr(item, "name", None), str)}
 
 
 REGISTERED = _registered()
