@@ -1,0 +1,103 @@
+"""Which algorithm runs a window, and what `explain` says about it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import slidefold as sf
+from slidefold.errors import OperatorError, PairError, WindowError
+from tests.support.algorithms import WINDOWS, fitting
+from tests.support.cases import CASES, Case
+from tests.support.user_operators import Compose, Longest, Reversible
+
+
+@pytest.mark.parametrize(
+    ("operator", "latency", "throughput"),
+    [
+        (sf.sum(dtype="int64"), "subtract_on_evict", "subtract_on_evict"),
+        (sf.count(), "subtract_on_evict", "subtract_on_evict"),
+        (sf.sum(), "daba_lite", "two_stacks_lite"),
+        (sf.max(), "daba_lite", "slick_deque"),
+        (sf.concat(), "daba_lite", "two_stacks_lite"),
+        (Compose(), "daba_lite", "two_stacks_lite"),
+        (Longest(), "daba_lite", "slick_deque"),
+        (Reversible(), "subtract_on_evict", "subtract_on_evict"),
+    ],
+    ids=str,
+)
+def test_choices(operator: sf.Operator, latency: str, throughput: str) -> None:
+    for window in (sf.rows(10), sf.time(10), sf.time("1h")):
+        assert sf.plan(operator, window).algorithm == latency
+        assert sf.plan(operator, window, optimize="throughput").algorithm == throughput
+        assert sf.Window(operator, window, optimize="throughput").plan.algorithm == throughput
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_choice_runs_and_is_explained(case: Case) -> None:
+    for optimize in ("latency", "throughput"):
+        window = sf.Window(case.operator, sf.rows(3), optimize=optimize)
+        values = case.stream(8)
+        for value in values:
+            window.push(value)
+        assert case.right(window.query(), values[-3:])
+        text = window.explain()
+        assert window.plan.algorithm in text
+        assert "because" in text
+        assert "rows(3)" in text
+        assert "see its page" not in text
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_algorithm_is_obeyed(name: str) -> None:
+    for operator in (sf.sum(dtype="int64"), sf.max(), sf.concat()):
+        if name in fitting(operator):
+            window = sf.Window(operator, sf.time(3), algorithm=name)
+            assert window.plan.algorithm == name
+            assert "asked for" in window.explain()
+            assert "see its page" not in window.explain()
+        else:
+            with pytest.raises(PairError, match=r"needs an? (invertible|selective) operator"):
+                sf.Window(operator, sf.time(3), algorithm=name)
+
+
+def test_a_plan_is_pure() -> None:
+    assert sf.plan(sf.max(), sf.rows(5)) == sf.plan(sf.max(), sf.rows(5))
+    assert str(sf.plan(sf.max(), sf.rows(5))) == sf.Window(sf.max(), sf.rows(5)).explain()
+
+
+def test_wrong_wishes() -> None:
+    with pytest.raises(PairError, match="did you mean 'daba_lite'"):
+        sf.Window(sf.max(), sf.rows(5), algorithm="dabalite")
+    with pytest.raises(WindowError, match="'latency' or 'throughput', got 'speed'"):
+        sf.Window(sf.max(), sf.rows(5), optimize="speed")
+    with pytest.raises(OperatorError, match="an operator is due"):
+        sf.Window("max", sf.rows(5))  # type: ignore[arg-type]
+    with pytest.raises(OperatorError, match="an operator is due"):
+        sf.Window(sf.max, sf.rows(5))  # type: ignore[arg-type]
+    with pytest.raises(WindowError, match="a window is due"):
+        sf.Window(sf.max(), 5)  # type: ignore[arg-type]
+    with pytest.raises(OperatorError, match="an operator is due"):
+        sf.plan("max", sf.rows(5))  # type: ignore[arg-type]
+    with pytest.raises(WindowError, match="a window is due"):
+        sf.plan(sf.max(), 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("15m", 900),
+        ("1h30m", 5400),
+        ("1h 30m", 5400),
+        (" 1d ", 86400),
+        ("2w", 14 * 86400),
+        ("1H", 3600),
+        ("500ms500ms", 1),
+        ("1000000us", 1),
+    ],
+)
+def test_durations(text: str, seconds: int) -> None:
+    assert sf.time(text).rule() == sf.time(timedelta(seconds=seconds)).rule()
+    assert str(sf.time(text)) == f"time({text!r})"
