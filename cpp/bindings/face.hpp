@@ -218,10 +218,10 @@ class FaceOf : public Face {
   nb::object over_column(nb::handle values, Run&& run) const {
     Columns<Op> columns(op_, values);
     if (columns.needs_gil()) {
-      run(columns, columns.size());
+      run(columns, columns.rows());
     } else {
       nb::gil_scoped_release without_gil;
-      run(columns, columns.size());
+      run(columns, columns.rows());
     }
     return columns.finish();
   }

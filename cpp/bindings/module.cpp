@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "boundary_face.hpp"
 #include "registry.hpp"
 #include "window.hpp"
 
@@ -189,6 +190,75 @@ void bind_aggregator(nb::module_& m) {
       .def("_bulk_evict", [](Aggregator& a, std::size_t count) { a.face->bulk_evict(count); });
 }
 
+struct BoundaryCore {
+  BoundaryPtr face;
+  explicit BoundaryCore(BoundaryPtr made) : face(std::move(made)) {}
+};
+
+BoundaryOptions boundary_options(nb::dict options) {
+  BoundaryOptions result;
+  for (auto [key, value] : options) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "range") result.range = nb::cast<std::int64_t>(value);
+    if (name == "slide") result.slide = nb::cast<std::int64_t>(value);
+    if (name == "chunk") result.chunk = nb::cast<std::size_t>(value);
+    if (name == "timed") result.timed = nb::cast<bool>(value);
+    if (name == "combine_time") result.combine_time = nb::cast<double>(value);
+    if (name == "checked") result.checked = nb::cast<bool>(value);
+    if (name == "counted") result.counted = nb::cast<bool>(value);
+  }
+  return result;
+}
+
+PyObject* boundary_push(BoundaryCore& b, PyObject* const* args, Py_ssize_t count) {
+  if (count == 1) return b.face->push(args[0]);
+  if (count == 2) return b.face->push(args[0], args[1]);
+  wrong_count("push takes a value, or a time and a value", count);
+}
+
+PyObject* boundary_insert(BoundaryCore& b, PyObject* const* args, Py_ssize_t count) {
+  Py_DECREF(boundary_push(b, args, count));
+  Py_RETURN_NONE;
+}
+
+void bind_boundary(nb::module_& m) {
+  static PyMethodDef methods[] = {
+      fast_method<BoundaryCore, boundary_push>("push", "Add a value; results at slide boundaries."),
+      fast_method<BoundaryCore, boundary_insert>("insert", "Push, without the result."),
+      {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  nb::class_<BoundaryCore>(m, "BoundaryCore", nb::type_slots(slots))
+      .def("__init__",
+           [](BoundaryCore* self, bool parallel, nb::handle op, nb::dict options) {
+             const auto make = parallel ? make_pba : make_sba;
+             new (self) BoundaryCore(make(spec_from(op), boundary_options(options)));
+           })
+      .def("query", [](BoundaryCore& b) { return nb::steal(b.face->query()); })
+      .def("advance",
+           [](BoundaryCore& b, nb::handle time) { return nb::steal(b.face->advance(time.ptr())); })
+      .def("check", [](const BoundaryCore& b) { b.face->check(); })
+      .def("__len__", [](const BoundaryCore& b) { return b.face->size(); })
+      .def("slide", [](const BoundaryCore& b, nb::handle values) { return b.face->slide(values); },
+           nb::arg("values"))
+      .def("_copy_from",
+           [](BoundaryCore& b, const BoundaryCore& other) {
+             b.face = other.face->clone();
+             b.face->combines = other.face->combines;
+           })
+      .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face->chunk(); })
+      .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face->bytes(); })
+      .def_prop_ro("combines", [](const BoundaryCore& b) -> nb::object {
+        if (b.face->combines == nullptr) return nb::none();
+        return nb::int_(b.face->combines->load());
+      });
+  m.def("optimal_chunk_rows", [](std::size_t range, std::size_t slide) {
+    return optimal_chunk_rows(range, slide);
+  });
+  m.def("optimal_chunk_time", [](double range, double slide, double combine_time) {
+    return optimal_chunk_time(range, slide, combine_time);
+  });
+}
+
 Rule rule_from(nb::dict description) {
   Rule rule;
   for (auto [key, value] : description) {
@@ -303,6 +373,7 @@ NB_MODULE(_native_ext, m) {
   nb::register_exception_translator(translate<std::out_of_range>, name_of("EmptyWindowError"));
   bind_bloom(m);
   bind_aggregator(m);
+  bind_boundary(m);
   bind_window(m);
   m.def("algorithms", [] {
     nb::list result;

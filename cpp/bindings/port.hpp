@@ -41,8 +41,10 @@ template <class Op>
 class Columns {
  public:
   using State = typename Op::State;
-  Columns(const Op& op, nb::handle values) : op_(op), reader_(values), writer_(reader_.size()) {}
-  std::size_t size() const { return reader_.size(); }
+  // One result for every `slide` rows.
+  Columns(const Op& op, nb::handle values, std::size_t slide = 1)
+      : op_(op), reader_(values), writer_(reader_.size() / slide) {}
+  std::size_t rows() const { return reader_.size(); }
   static constexpr bool needs_gil() {
     return Reader<typename Op::In>::needs_gil || Writer<typename Op::Out>::needs_gil;
   }
@@ -71,7 +73,7 @@ class Columns {
 
 struct ErasedColumns {
   virtual ~ErasedColumns() = default;
-  virtual std::size_t size() const = 0;
+  virtual std::size_t rows() const = 0;
   virtual bool needs_gil() const = 0;
   virtual void lift(std::size_t row, void* out) const = 0;
   virtual void lower(std::size_t row, const void* state) = 0;
@@ -81,8 +83,9 @@ struct ErasedColumns {
 template <class Op>
 struct ErasedColumnsOf final : ErasedColumns {
   Columns<Op> columns;
-  ErasedColumnsOf(const Op& op, nb::handle values) : columns(op, values) {}
-  std::size_t size() const override { return columns.size(); }
+  ErasedColumnsOf(const Op& op, nb::handle values, std::size_t slide)
+      : columns(op, values, slide) {}
+  std::size_t rows() const override { return columns.rows(); }
   bool needs_gil() const override { return columns.needs_gil(); }
   void lift(std::size_t row, void* out) const override {
     ::new (out) typename Op::State(columns.lift(row));
@@ -99,7 +102,8 @@ struct PortTable {
   bool may_fail;
   void (*lift)(const void* context, PyObject* value, void* out);
   PyObject* (*lower)(const void* context, const void* state, bool empty);
-  std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values);
+  std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values,
+                                            std::size_t slide);
 };
 
 template <class Op>
@@ -113,8 +117,10 @@ const PortTable* port_table() {
         return Port<Op>::lower(*static_cast<const Op*>(context),
                                *static_cast<const typename Op::State*>(state), empty);
       },
-      [](const void* context, nb::handle values) -> std::unique_ptr<ErasedColumns> {
-        return std::make_unique<ErasedColumnsOf<Op>>(*static_cast<const Op*>(context), values);
+      [](const void* context, nb::handle values,
+         std::size_t slide) -> std::unique_ptr<ErasedColumns> {
+        return std::make_unique<ErasedColumnsOf<Op>>(*static_cast<const Op*>(context), values,
+                                                     slide);
       }};
   return &table;
 }
@@ -161,9 +167,9 @@ template <Erased Op>
 class Columns<Op> {
  public:
   using State = typename Op::State;
-  Columns(const Op& op, nb::handle values)
-      : op_(op), columns_(ports(op).columns(op.context.get(), values)) {}
-  std::size_t size() const { return columns_->size(); }
+  Columns(const Op& op, nb::handle values, std::size_t slide = 1)
+      : op_(op), columns_(ports(op).columns(op.context.get(), values, slide)) {}
+  std::size_t rows() const { return columns_->rows(); }
   bool needs_gil() const { return columns_->needs_gil(); }
   State lift(std::size_t row) const {
     return filled(op_, [&](void* out) { columns_->lift(row, out); });

@@ -55,25 +55,27 @@ enum class Static { kFew, kHot };
 
 // Calls visit with the static operator if the spec names one of few, else returns null.
 template <class Visit>
-FacePtr with_few_operators(const Spec& spec, Visit&& visit) {
-  if (spec.dtype != "float64") return nullptr;
+auto with_few_operators(const Spec& spec, Visit&& visit) {
+  using Result = decltype(visit(Sum<double>{}));
+  if (spec.dtype != "float64") return Result{};
   if (spec.name == "sum") return visit(Sum<double>{});
   if (spec.name == "max") return visit(MinMax<Extreme::kMax, double>{});
   if (spec.name == "mean") return visit(Mean<double>{});
   if (spec.name == "geomean") return visit(Geomean<double>{});
-  return nullptr;
+  return Result{};
 }
 
 // Calls visit with the static operator if the spec names a hot one, else returns null.
 template <class Visit>
-FacePtr with_hot_operator(const Spec& spec, Visit&& visit) {
+auto with_hot_operator(const Spec& spec, Visit&& visit) {
+  using Result = decltype(visit(Sum<double>{}));
   const std::string_view name = spec.name;
   const auto number = [&](const std::string& dtype, auto&& use) {
     return dtype == "int64" ? use(std::int64_t{}) : use(double{});
   };
   if (name == "count") return visit(Count{});
   if (name == "max_by" || name == "min_by") {
-    if (spec.dtype != "float64" && spec.dtype != "int64") return nullptr;
+    if (spec.dtype != "float64" && spec.dtype != "int64") return Result{};
     return number(spec.dtype, [&](auto arg) {
       return number(spec.key, [&](auto key) {
         using A = decltype(arg);
@@ -83,7 +85,7 @@ FacePtr with_hot_operator(const Spec& spec, Visit&& visit) {
       });
     });
   }
-  return number(spec.dtype, [&](auto t) -> FacePtr {
+  return number(spec.dtype, [&](auto t) {
     using T = decltype(t);
     if (name == "sum") return visit(Sum<T>{});
     if (name == "mean") return visit(Mean<T>{});
@@ -92,17 +94,18 @@ FacePtr with_hot_operator(const Spec& spec, Visit&& visit) {
     if (name == "geomean") return visit(Geomean<T>{});
     if (name == "var") return visit(Var<T>{spec.number("ddof"), false});
     if (name == "std") return visit(Var<T>{spec.number("ddof"), true});
-    return nullptr;
+    return Result{};
   });
 }
 
 // Pairs an algorithm with whatever operator the spec names. Build<Op>::make(op, options) makes the
 // face.
 template <template <class> class Build, Static kStatic, bool kInvertible = false,
-          bool kSelective = false>
-FacePtr make(const Spec& spec, const Options& options) {
+          bool kSelective = false, class Options>
+auto make(const Spec& spec, const Options& options) {
+  using Pointer = decltype(Build<AnyOp>::make(std::declval<AnyOp>(), options));
   if (!options.counted) {
-    const auto build = [&](auto op) -> FacePtr {
+    const auto build = [&](auto op) -> Pointer {
       using Op = decltype(op);
       if constexpr ((!kInvertible || Invertible<Op>) && (!kSelective || Selective<Op>)) {
         return Build<Op>::make(op, options);
@@ -110,7 +113,7 @@ FacePtr make(const Spec& spec, const Options& options) {
         return nullptr;
       }
     };
-    FacePtr face;
+    Pointer face;
     if constexpr (kStatic == Static::kHot) {
       face = with_hot_operator(spec, build);
     } else {
@@ -119,8 +122,8 @@ FacePtr make(const Spec& spec, const Options& options) {
     if (face != nullptr) return face;
   }
   const ErasedOperator erased = erase(spec, options.counted);
-  FacePtr face = with_erased(
-      erased, [&](auto op) -> FacePtr { return Build<decltype(op)>::make(op, options); });
+  Pointer face = with_erased(
+      erased, [&](auto op) -> Pointer { return Build<decltype(op)>::make(op, options); });
   face->combines = erased.combines;
   return face;
 }

@@ -3,9 +3,21 @@
 from slidefold._native_ext import (
     Aggregator,
     BloomFilter,
+    BoundaryCore,
     WindowCore,
     algorithms,
     operator_traits,
+    optimal_chunk_rows,
+    optimal_chunk_time,
 )
 
-__all__ = ["Aggregator", "BloomFilter", "WindowCore", "algorithms", "operator_traits"]
+__all__ = [
+    "Aggregator",
+    "BloomFilter",
+    "BoundaryCore",
+    "WindowCore",
+    "algorithms",
+    "operator_traits",
+    "optimal_chunk_rows",
+    "optimal_chunk_time",
+]

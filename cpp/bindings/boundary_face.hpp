@@ -1,0 +1,223 @@
+// SBA and PBA behind one virtual interface: windows W[range, slide] of rows or of time.
+#pragma once
+
+#include "registry.hpp"
+#include "slidefold/algorithms/boundary_rows.hpp"
+
+namespace slidefold::bindings {
+
+struct BoundaryFace {
+  virtual ~BoundaryFace() = default;
+  virtual std::unique_ptr<BoundaryFace> clone() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual std::size_t chunk() const = 0;
+  virtual void check() const = 0;
+  virtual PyObject* query() = 0;
+  // Rows: the result at a slide boundary with a whole window, else None.
+  virtual PyObject* push(PyObject*) { fail("ValueTypeError", "push takes a time and a value"); }
+  // Time: a list of (end, result), one for each window with values that this time closes.
+  virtual PyObject* push(PyObject*, PyObject*) { fail("ValueTypeError", "push takes a value"); }
+  virtual PyObject* advance(PyObject*) { fail("ValueTypeError", "rows have no time to advance"); }
+  virtual nb::object slide(nb::handle values) const = 0;
+
+  std::shared_ptr<std::atomic<std::int64_t>> combines;
+};
+using BoundaryPtr = std::unique_ptr<BoundaryFace>;
+
+struct BoundaryOptions {
+  std::int64_t range = 0, slide = 1;
+  std::size_t chunk = 0;      // 0: the best one
+  bool timed = false;
+  double combine_time = 0;    // of one combine, in the unit of range and slide
+  bool checked = false, counted = false;
+};
+
+// Column(op, rows, range, slide, chunk, lift, emit, partial) slides a whole column.
+template <class Op, class Engine, class Column>
+class BoundaryRowsFace final : public BoundaryFace {
+  using State = typename Op::State;
+
+ public:
+  BoundaryRowsFace(Op op, const BoundaryOptions& options)
+      : op_(op),
+        options_(options),
+        rows_(op, static_cast<std::size_t>(options.range), static_cast<std::size_t>(options.slide),
+              options.chunk) {}
+
+  BoundaryPtr clone() const override { return std::make_unique<BoundaryRowsFace>(*this); }
+  std::size_t size() const override { return rows_.size(); }
+  std::size_t bytes() const override { return rows_.bytes(); }
+  std::size_t chunk() const override { return rows_.chunk(); }
+
+  void check() const override {
+    if (!options_.checked) return rows_.check(nullptr);
+    const std::vector<State> contents(contents_.begin(), contents_.end());
+    rows_.check(&contents);
+  }
+
+  PyObject* query() override {
+    return Port<Op>::lower(op_, rows_.query(), !rows_.complete());
+  }
+
+  PyObject* push(PyObject* value) override {
+    State state = Port<Op>::lift(op_, value);
+    if (options_.checked) contents_.push_back(state);
+    try {
+      PyObject* result = transact(rows_, [&] {
+        return rows_.insert(std::move(state)) ? Port<Op>::lower(op_, rows_.query(), false)
+                                              : Py_NewRef(Py_None);
+      });
+      remember();
+      return result;
+    } catch (...) {
+      if (options_.checked) contents_.pop_back();
+      throw;
+    }
+  }
+
+  nb::object slide(nb::handle values) const override {
+    const auto range = static_cast<std::size_t>(options_.range);
+    const auto slide = static_cast<std::size_t>(options_.slide);
+    Columns<Op> columns(op_, values, slide);
+    const auto run = [&] {
+      Column::slide(
+          op_, columns.rows(), range, slide, options_.chunk,
+          [&](std::size_t row) { return columns.lift(row); },
+          [&](std::size_t row, const State& state) { columns.lower(row, state); });
+    };
+    if (columns.needs_gil()) {
+      run();
+    } else {
+      nb::gil_scoped_release without_gil;
+      run();
+    }
+    return columns.finish();
+  }
+
+ private:
+  // Keeps the last closed window and what came after it.
+  void remember() {
+    if (!options_.checked) return;
+    ++seen_;
+    const auto held = static_cast<std::size_t>(options_.range + seen_ % options_.slide);
+    while (contents_.size() > held) contents_.pop_front();
+  }
+
+  Op op_;
+  BoundaryOptions options_;
+  BoundaryRows<Engine> rows_;
+  std::deque<State> contents_;  // only when checked
+  std::int64_t seen_ = 0;
+};
+
+template <class Op, class Engine>
+class BoundaryTimeFace final : public BoundaryFace {
+ public:
+  BoundaryTimeFace(Op op, const BoundaryOptions& options)
+      : op_(op),
+        range_(options.range),
+        slide_(options.slide),
+        engine_(op, static_cast<std::size_t>(range_ / slide_), range_ % slide_ != 0,
+                options.chunk != 0
+                    ? options.chunk
+                    : optimal_chunk_time(static_cast<double>(range_), static_cast<double>(slide_),
+                                         options.combine_time)) {}
+
+  BoundaryPtr clone() const override { return std::make_unique<BoundaryTimeFace>(*this); }
+  std::size_t size() const override { return engine_.size(); }
+  std::size_t bytes() const override { return engine_.bytes(); }
+  std::size_t chunk() const override { return engine_.chunk(); }
+  void check() const override { engine_.check(nullptr); }
+  PyObject* query() override { return Py_NewRef(last_ ? last_.get() : Py_None); }
+
+  PyObject* push(PyObject* time, PyObject* value) override {
+    const std::int64_t now = in_order(time);
+    auto state = Port<Op>::lift(op_, value);
+    nb::list closed = transact(engine_, [&] {
+      nb::list result = close_until(now);
+      engine_.add(std::move(state), now - slice_of(now) * slide_ >= slide_ - range_ % slide_);
+      return result;
+    });
+    commit(now, closed);
+    newest_ = now;
+    any_ = true;
+    return closed.release().ptr();
+  }
+
+  PyObject* advance(PyObject* time) override {
+    const std::int64_t now = in_order(time);
+    nb::list closed = transact(engine_, [&] { return close_until(now); });
+    commit(now, closed);
+    return closed.release().ptr();
+  }
+
+  nb::object slide(nb::handle) const override {
+    fail("ValueTypeError", "slide runs over rows; windows of time take push(time, value)");
+  }
+
+ private:
+  std::int64_t slice_of(std::int64_t time) const {
+    return time / slide_ - (time % slide_ < 0 ? 1 : 0);
+  }
+
+  std::int64_t in_order(PyObject* time) const {
+    const std::int64_t now = to_int64(time);
+    if (started_ && now < now_) {
+      fail("TimeOrderError", "time went backwards, from " + std::to_string(now_) + " to " +
+                                 std::to_string(now) + ": this window takes events in order");
+    }
+    return now;
+  }
+
+  // Closes the slices before that of `now`; (end, result) of each window that holds a value.
+  nb::list close_until(std::int64_t now) {
+    nb::list closed;
+    if (!started_) return closed;
+    const std::int64_t open = slice_of(now_), next = slice_of(now);
+    std::int64_t last = open;
+    if (any_) {
+      const int128 reach = static_cast<int128>(newest_) + range_;  // later windows are empty
+      last = std::min(next, reach >= now ? next : slice_of(static_cast<std::int64_t>(reach)));
+    }
+    for (std::int64_t end = open + 1; end <= last; ++end) {
+      engine_.close_slice();
+      closed.append(
+          nb::make_tuple(end * slide_, nb::steal(Port<Op>::lower(op_, engine_.query(), false))));
+    }
+    engine_.skip_slices(static_cast<std::uint64_t>(next - std::max(last, open)));
+    return closed;
+  }
+
+  void commit(std::int64_t now, const nb::list& closed) {
+    now_ = now;
+    started_ = true;
+    const std::size_t count = closed.size();
+    if (count > 0) last_ = PyRef::borrow(nb::object(closed[count - 1][1]).ptr());
+  }
+
+  Op op_;
+  std::int64_t range_, slide_;
+  Engine engine_;
+  bool started_ = false, any_ = false;
+  std::int64_t now_ = 0, newest_ = 0;
+  PyRef last_;
+};
+
+template <template <class> class Engine, class Column>
+struct BoundaryBuild {
+  template <class Op>
+  struct Build {
+    static BoundaryPtr make(const Op& op, const BoundaryOptions& options) {
+      if (options.timed) {
+        return std::make_unique<BoundaryTimeFace<Op, Engine<Op>>>(op, options);
+      }
+      return std::make_unique<BoundaryRowsFace<Op, Engine<Op>, Column>>(op, options);
+    }
+  };
+};
+
+BoundaryPtr make_sba(const Spec& spec, const BoundaryOptions& options);
+BoundaryPtr make_pba(const Spec& spec, const BoundaryOptions& options);
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,69 @@
+"""The algorithms themselves, for people who study them.
+
+Each keeps a window of values in order: `insert(value)` at the young end, `evict()` at the old
+end, `query()` for the fold of what is there (None when it is empty). `slide(values, window)` runs a
+whole column in native code. `check()` verifies the algorithm's numbered invariants; with
+`checked=True` the contents are kept beside it and every aggregate is verified too. With
+`counted=True`, `combines` says how often the operator was called.
+
+`Sba` and `Pba` are different: range and slide are fixed, values leave by themselves, and `push`
+returns a result at each slide.
+"""
+
+from slidefold.algorithms.base import Algorithm
+from slidefold.algorithms.boundary import (
+    Boundary,
+    Pba,
+    Sba,
+    optimal_chunk_rows,
+    optimal_chunk_time,
+)
+from slidefold.algorithms.flat_fat import FlatFat
+from slidefold.algorithms.in_order import (
+    Amta,
+    Daba,
+    DabaLite,
+    FlatFit,
+    Recalc,
+    SlickDeque,
+    SubtractOnEvict,
+    TwoStacks,
+    TwoStacksLite,
+)
+
+# Those with insert, evict and query, by their native names.
+REGISTRY: dict[str, type[Algorithm]] = {
+    cls.name: cls
+    for cls in (
+        Recalc,
+        SubtractOnEvict,
+        TwoStacks,
+        TwoStacksLite,
+        Daba,
+        DabaLite,
+        FlatFat,
+        FlatFit,
+        Amta,
+        SlickDeque,
+    )
+}
+
+__all__ = [
+    "REGISTRY",
+    "Algorithm",
+    "Amta",
+    "Boundary",
+    "Daba",
+    "DabaLite",
+    "FlatFat",
+    "FlatFit",
+    "Pba",
+    "Recalc",
+    "Sba",
+    "SlickDeque",
+    "SubtractOnEvict",
+    "TwoStacks",
+    "TwoStacksLite",
+    "optimal_chunk_rows",
+    "optimal_chunk_time",
+]

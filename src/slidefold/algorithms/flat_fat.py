@@ -1,0 +1,90 @@
+"""FlatFat: the Reactive Aggregator, with its positions and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from slidefold.algorithms.base import Algorithm
+from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
+from slidefold.operators import Operator
+
+
+class FlatFat(Algorithm):
+    """The Reactive Aggregator: a flat tree over a ring. O(log n) combines a step; 2c-1 states.
+
+    The ring grows, shrinks and compacts by itself, or has a fixed `capacity`. Each value has a
+    position, which `insert` returns: values may leave from anywhere and may be replaced. With
+    `batch=True` the tree is repaired only when a result is asked for, or by `trigger()`.
+
+    >>> import slidefold as sf
+    >>> a = FlatFat(sf.concat())
+    >>> [a.insert(x) for x in "abcd"]
+    [0, 1, 2, 3]
+    >>> a.evict(2); a.update([3], ["z"]); a.query(), a.prefix(1), a.suffix(1)
+    ('abz', 'ab', 'bz')
+    """
+
+    name = "flat_fat"
+
+    def __init__(
+        self,
+        operator: Operator,
+        *,
+        capacity: int | None = None,
+        batch: bool = False,
+        checked: bool = False,
+        counted: bool = False,
+    ) -> None:
+        if capacity is not None and (isinstance(capacity, bool) or index(capacity) < 1):
+            raise CapacityError(f"FlatFat needs capacity >= 1, got {capacity!r}")
+        options = {"checked": checked, "counted": counted, "batch": batch}
+        self._setup(operator, {**options, "capacity": capacity or 0})
+
+    def insert(self, value: Any) -> int:  # type: ignore[override]
+        """Add a value at the young end and return its position."""
+        return self._insert_at(value)
+
+    def evict(self, position: int | None = None) -> None:
+        """Remove the oldest value, or the one at `position`."""
+        if position is None:
+            super().evict()
+        else:
+            self._evict_at(_position(position))
+
+    def update(self, positions: Sequence[int], values: Sequence[Any]) -> None:
+        """Replace the values at several positions, repairing each affected node once."""
+        if len(positions) != len(values):
+            raise ValueTypeError(
+                f"positions and values differ in length: {len(positions)} and {len(values)}"
+            )
+        self._update([_position(position) for position in positions], list(values))
+
+    def trigger(self) -> None:
+        """Repair the tree now, if events were batched."""
+        self._trigger()
+
+    def aggregate(self) -> Any:
+        """The fold of the whole window: the same as `query`."""
+        return self.query()
+
+    def prefix(self, position: int) -> Any:
+        """The fold from the oldest value up to the one at `position`, in O(log n)."""
+        return self._prefix(_position(position))
+
+    def suffix(self, position: int) -> Any:
+        """The fold from the value at `position` up to the youngest, in O(log n)."""
+        return self._suffix(_position(position))
+
+    @property
+    def capacity(self) -> int:
+        """How many values the ring has room for."""
+        return self._capacity()
+
+
+def _position(position: int) -> int:
+    number = index(position)
+    if number < 0:
+        raise EmptyWindowError(f"no value at position {number}")
+    return number

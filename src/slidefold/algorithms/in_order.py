@@ -1,0 +1,100 @@
+"""The queues and trees that take insert, evict and query in any order."""
+
+from __future__ import annotations
+
+from operator import index
+
+from slidefold.algorithms.base import Algorithm
+from slidefold.errors import ValueTypeError
+
+
+class Recalc(Algorithm):
+    """The oracle: folds everything again for each query. n-1 combines a query, n states.
+
+    >>> import slidefold as sf
+    >>> a = Recalc(sf.concat())
+    >>> a.insert("x"); a.insert("y"); a.query()
+    'xy'
+    """
+
+    name = "recalc"
+
+
+class SubtractOnEvict(Algorithm):
+    """A running total; invertible operators only. 1 combine an insert, 1 remove an evict.
+
+    >>> import slidefold as sf
+    >>> a = SubtractOnEvict(sf.sum(dtype="int64"))
+    >>> a.insert(1); a.insert(2); a.evict(); a.query()
+    2
+    """
+
+    name = "subtract_on_evict"
+
+
+class TwoStacks(Algorithm):
+    """Two stacks with aggregates. An insert 1 combine, an evict amortised 1, worst n; 2n states."""
+
+    name = "two_stacks"
+
+
+class TwoStacksLite(Algorithm):
+    """Two-Stacks in one queue. 1 combine an insert, amortised 1 (worst n) an evict; n+1 states.
+
+    >>> import slidefold as sf, numpy as np
+    >>> TwoStacksLite(sf.sum()).slide(np.array([1.0, 2.0, 4.0, 8.0]), 2)
+    array([ 1.,  3.,  6., 12.])
+    """
+
+    name = "two_stacks_lite"
+
+
+class Daba(Algorithm):
+    """Worst-case constant time: at most 4 combines an insert, 3 an evict; 2n states."""
+
+    name = "daba"
+
+
+class DabaLite(Algorithm):
+    """Worst-case constant time: at most 3 combines an insert, 2 an evict; n+2 states.
+
+    >>> import slidefold as sf
+    >>> a = DabaLite(sf.max())
+    >>> a.insert(1.0); a.insert(-2.0); a.evict()
+    >>> a.query(), len(a)
+    (-2.0, 1)
+    """
+
+    name = "daba_lite"
+
+
+class FlatFit(Algorithm):
+    """Skip pointers over a ring. Inserts and evicts are free, a query amortised 3 (worst n)."""
+
+    name = "flat_fit"
+
+
+class Amta(Algorithm):
+    """Perfect trees over the window. Amortised constant, worst O(log n); about 2n states.
+
+    >>> import slidefold as sf
+    >>> a = Amta(sf.concat())
+    >>> for x in "abcdef": a.insert(x)
+    >>> a.bulk_evict(4); a.query()
+    'ef'
+    """
+
+    name = "amta"
+
+    def bulk_evict(self, count: int) -> None:
+        """Remove the `count` oldest values, in O(log n) steps."""
+        number = index(count)
+        if number < 0:
+            raise ValueTypeError(f"bulk_evict needs a count >= 0, got {number}")
+        self._bulk_evict(number)
+
+
+class SlickDeque(Algorithm):
+    """Keeps what may still win; selective operators only. Amortised < 2 comparisons an insert."""
+
+    name = "slick_deque"
