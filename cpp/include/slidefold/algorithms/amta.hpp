@@ -76,8 +76,7 @@ class Amta : public Undoable<typename AmtaTypes<Op>::Store, typename AmtaTypes<O
       absorb(op_, back, value);
     }
     nodes.push_back(std::move(value));
-    nodes.push_back(
-        State{});  // for the node whose older half this value completes, or that it is in
+    nodes.push_back(State{});  // the place of an inner node that a later value completes
     for (unsigned level = 0; (at >> level) % 2 == 1; ++level) {
       const Position right = at >> level;
       if ((right - 1) << level < front()) break;

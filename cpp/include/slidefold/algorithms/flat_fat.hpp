@@ -154,8 +154,10 @@ class FlatFat {
 
   // The window's values from one slot to another, in ring order.
   State fold(std::size_t first, std::size_t last) const {
-    if (first <= last) return *tree_.fold(first, last);
-    return *tree_.join(tree_.fold(first, tree_.slots() - 1), tree_.fold(0, last));
+    typename Fat<Op>::Part whole;
+    if (first > last) tree_.fold(whole, std::exchange(first, 0), tree_.slots() - 1);
+    tree_.fold(whole, first, last);
+    return *std::move(whole);
   }
 
   // Brings one written slot into the tree, with what a move has left stale.

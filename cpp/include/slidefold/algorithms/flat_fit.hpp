@@ -52,7 +52,7 @@ class FlatFit : public Undoable<typename FlatFitTypes<Op>::Store, typename FlatF
 
   void evict() {
     this->store_.pop_front();
-    if (this->store_.shrink()) hops_ = {};
+    if (this->store_.shrink()) hops_ = std::vector<Cursor>();  // {} would keep its memory
   }
 
   State query() {

@@ -130,10 +130,10 @@ class ChunkedQueue {
   }
 
   void rollback() {
-    for (Cursor at = saved_last_; at != last_; at = next(at)) release(at);
     for (auto entry = journal_.rbegin(); entry != journal_.rend(); ++entry) {
       *entry->first = std::move(entry->second);
     }
+    for (Cursor at = saved_last_; at != last_; at = next(at)) release(at);
     Chunk* tail = chunk_of(saved_last_);
     while (tail->next != nullptr) recycle_after(tail);
     first_ = saved_first_;

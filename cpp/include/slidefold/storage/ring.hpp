@@ -3,13 +3,12 @@
 // Layout: `slots_` of 2^k states; a cursor is an absolute 64-bit position, its slot is
 //   position & (2^k - 1). Elements live at [first_, last_).
 // Invariants: I1 last_ - first_ <= slots. I2 slots outside the elements hold State{} unless a
-//   transaction is open.
+//   transaction is open. I3 the journal holds elements that the transaction found, none it pushed.
 // Cost: every operation O(1); push_back and shrink amortised (a doubling or halving copy); dropping
 //   many O(1) unless they own something.
 // Paper: none; the deque of daba-in-order, Definition 4, where amortised growth is allowed.
 #pragma once
 
-#include <algorithm>
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -50,7 +49,7 @@ class Ring {
   void set(Cursor at, T value) {
     T& slot = slots_[at & mask_];
     if constexpr (kUndo) {
-      if (open_) journal_.emplace_back(at, std::move(slot));
+      if (open_ && at < saved_last_) journal_.emplace_back(at, std::move(slot));
     }
     slot = std::move(value);
   }
@@ -82,7 +81,7 @@ class Ring {
   void pop_back() {
     --last_;
     if constexpr (kUndo) {
-      if (open_) {
+      if (open_ && last_ < saved_last_) {
         journal_.emplace_back(last_, std::move(slots_[last_ & mask_]));
         slots_[last_ & mask_] = T{};
         return;

@@ -67,7 +67,7 @@ class Slots {
   void close() {
     open_ = replaced_ = false;
     journal_.clear();
-    kept_ = {};
+    kept_ = std::vector<T>();  // {} would keep its memory
   }
 
   std::vector<T> items_;
