@@ -1,6 +1,5 @@
-#include "slidefold/algorithms/daba_lite.hpp"
-
 #include "registry.hpp"
+#include "slidefold/algorithms/daba_lite.hpp"
 #include "slidefold/columns/daba.hpp"
 
 namespace slidefold::bindings {

@@ -1,6 +1,6 @@
 #include "registry.hpp"
-#include "slidefold/columns/two_stacks.hpp"
 #include "slidefold/algorithms/two_stacks_lite.hpp"
+#include "slidefold/columns/two_stacks.hpp"
 
 namespace slidefold::bindings {
 

@@ -27,9 +27,9 @@ using BoundaryPtr = std::unique_ptr<BoundaryFace>;
 
 struct BoundaryOptions {
   std::int64_t range = 0, slide = 1;
-  std::size_t chunk = 0;      // 0: the best one
+  std::size_t chunk = 0;  // 0: the best one
   bool timed = false;
-  double combine_time = 0;    // of one combine, in the unit of range and slide
+  double combine_time = 0;  // of one combine, in the unit of range and slide
   bool checked = false, counted = false;
 };
 
@@ -56,9 +56,7 @@ class BoundaryRowsFace final : public BoundaryFace {
     rows_.check(&contents);
   }
 
-  PyObject* query() override {
-    return Port<Op>::lower(op_, rows_.query(), !rows_.complete());
-  }
+  PyObject* query() override { return Port<Op>::lower(op_, rows_.query(), !rows_.complete()); }
 
   PyObject* push(PyObject* value) override {
     State state = Port<Op>::lift(op_, value);

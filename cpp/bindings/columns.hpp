@@ -22,9 +22,7 @@ class Sequence {
       fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
     }
   }
-  std::size_t size() const {
-    return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr()));
-  }
+  std::size_t size() const { return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr())); }
   PyObject* operator[](std::size_t row) const {
     return PyTuple_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
   }

@@ -144,8 +144,7 @@ class FaceOf : public Face {
     return over_column(values, [&](auto& columns, std::size_t rows) {
       using Runner = typename ForColumns<Algorithm>::type;
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
-      // All results go to one row: a fresh page of the result is not the algorithm's latency.
-      const auto emit = [&](std::size_t, const State& state) { columns.lower(0, state); };
+      const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
       if (!drain) {
         if constexpr (requires { ForColumns<Algorithm>::slide(op_, rows, window, lift, emit); }) {
           return ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);

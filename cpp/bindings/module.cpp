@@ -238,8 +238,9 @@ void bind_boundary(nb::module_& m) {
            [](BoundaryCore& b, nb::handle time) { return nb::steal(b.face->advance(time.ptr())); })
       .def("check", [](const BoundaryCore& b) { b.face->check(); })
       .def("__len__", [](const BoundaryCore& b) { return b.face->size(); })
-      .def("slide", [](const BoundaryCore& b, nb::handle values) { return b.face->slide(values); },
-           nb::arg("values"))
+      .def(
+          "slide", [](const BoundaryCore& b, nb::handle values) { return b.face->slide(values); },
+          nb::arg("values"))
       .def("_copy_from",
            [](BoundaryCore& b, const BoundaryCore& other) {
              b.face = other.face->clone();
@@ -251,9 +252,8 @@ void bind_boundary(nb::module_& m) {
         if (b.face->combines == nullptr) return nb::none();
         return nb::int_(b.face->combines->load());
       });
-  m.def("optimal_chunk_rows", [](std::size_t range, std::size_t slide) {
-    return optimal_chunk_rows(range, slide);
-  });
+  m.def("optimal_chunk_rows",
+        [](std::size_t range, std::size_t slide) { return optimal_chunk_rows(range, slide); });
   m.def("optimal_chunk_time", [](double range, double slide, double combine_time) {
     return optimal_chunk_time(range, slide, combine_time);
   });

@@ -26,7 +26,7 @@ def optimal_chunk_time(range: float, slide: float, combine_time: float) -> int:
     `combine_time` is how long one combine takes.
 
     >>> optimal_chunk_time(3600.0, 10.0, 1e-7), optimal_chunk_time(3600.0, 1.0, 0.1)
-    (360, 3300)
+    (360, 3301)
     """
     for name, value in (("range", range), ("slide", slide)):
         if not 0 < value < float("inf"):

@@ -1,8 +1,9 @@
 // DABA Lite over a whole column and a static window, unrolled.
 //
-// Layout: as in algorithms/daba_lite.hpp, with the cursors in local variables. A step is an evict and
-//   an insert, each with its fixup. Between flips the fixups shrink m times and then shift m times, so
-//   whole runs of steps need no case distinction.
+// Layout: as in algorithms/daba_lite.hpp, with the cursors in local variables. A step is an evict
+// and
+//   an insert, each with its fixup. Between flips the fixups shrink m times and then shift m times,
+//   so whole runs of steps need no case distinction.
 // Invariants: as in algorithms/daba_lite.hpp.
 // Cost: 4 combines a row on average and at most 6; the window rounded up to a power of two states.
 // Paper: daba-in-order, section 6.
@@ -20,8 +21,7 @@
 namespace slidefold {
 
 template <Monoid Op, class Lift, class Emit>
-void slide_daba_lite(const Op& op, std::size_t rows, std::size_t window, Lift&& lift,
-                     Emit&& emit) {
+void slide_daba_lite(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
   using State = typename Op::State;
   using Cursor = std::uint64_t;
   Buffer<State> slots(std::bit_ceil(std::min(window, std::max<std::size_t>(rows, 1))));

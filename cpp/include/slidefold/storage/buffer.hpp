@@ -1,8 +1,8 @@
 // An array of fixed length, on huge pages where it is large.
 //
-// Layout: `size` elements, value-initialised unless T is trivially copyable: then they hold anything.
-// Invariants: none.
-// Cost: one allocation. From 4 MiB on the kernel is asked for huge pages: touching 32 MiB for the first
+// Layout: `size` elements, value-initialised unless T is trivially copyable: then they hold
+// anything. Invariants: none. Cost: one allocation. From 4 MiB on the kernel is asked for huge
+// pages: touching 32 MiB for the first
 //   time then takes 16 page faults instead of 8,192, which is a third of a slide over 2^22 rows.
 // Paper: none.
 #pragma once
@@ -66,9 +66,7 @@ class Buffer {
  private:
   static constexpr std::size_t kHugePage = std::size_t{1} << 21;
   bool large() const { return size_ * sizeof(T) >= 2 * kHugePage; }
-  std::align_val_t alignment() const {
-    return std::align_val_t{large() ? kHugePage : alignof(T)};
-  }
+  std::align_val_t alignment() const { return std::align_val_t{large() ? kHugePage : alignof(T)}; }
 
   T* data_ = nullptr;
   std::size_t size_ = 0;
