@@ -12,19 +12,19 @@ namespace slidefold::bindings {
 template <class In>
 class Reader;
 
-// Any Python sequence, one object at a time; a tuple of its own, which no operator can change.
+// Any Python sequence, one object at a time. It is held as a tuple: a user's operator may change a
+// list while it is read.
 class Sequence {
  public:
   explicit Sequence(nb::handle values) : items_(nb::steal(PySequence_Tuple(values.ptr()))) {
-    if (!items_.is_valid()) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
-      PyErr_Clear();
-      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
-    }
+    if (items_.is_valid()) return;
+    const bool iterable =
+        Py_TYPE(values.ptr())->tp_iter != nullptr || PySequence_Check(values.ptr());
+    if (iterable || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
   }
-  std::size_t size() const {
-    return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr()));
-  }
+  std::size_t size() const { return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr())); }
   PyObject* operator[](std::size_t row) const {
     return PyTuple_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
   }
