@@ -50,7 +50,10 @@ struct Bloom {
   };
 
   State identity() const { return {}; }
-  State lift(std::uint64_t hash) const { return {{hash}, false}; }
+  State lift(std::uint64_t hash) const {
+    State one{{hash}, false};
+    return bits < 128 ? dense(one) : one;
+  }
 
   State combine(const State& older, const State& newer) const {
     if (newer.dense && !older.dense) return combine(newer, older);  // commutes, copies once
