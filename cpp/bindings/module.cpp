@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "boundary_face.hpp"
 #include "registry.hpp"
 #include "window.hpp"
@@ -323,20 +325,25 @@ void bind_window(nb::module_& m) {
       .def_prop_ro("nbytes", [](const Window& w) { return w.bytes(); });
 }
 
+// Asks with the type of the values that the filter holds: of integers, 3.0 is 3.
+bool bloom_contains(const BloomFilter& filter, PyObject* value) {
+  if (filter.key == BloomKey::kText) return filter.contains(hash_value(to_string(value)));
+  if (filter.key == BloomKey::kReal) return filter.contains(hash_value(to_double(value)));
+  if (!PyFloat_Check(value)) return filter.contains(hash_value(to_int64(value)));
+  const double real = PyFloat_AS_DOUBLE(value);
+  if (real != std::floor(real) || real < -0x1p63 || real >= 0x1p63) return false;
+  return filter.contains(hash_value(static_cast<std::int64_t>(real)));
+}
+
 void bind_bloom(nb::module_& m) {
-  nb::class_<BloomFilter>(m, "BloomFilter")
+  auto filter_class = nb::class_<BloomFilter>(m, "BloomFilter");
+  filter_class
       .def(
           "__contains__",
           [](const BloomFilter& filter, nb::handle value) {
-            if (PyUnicode_Check(value.ptr())) {
-              return filter.contains(hash_value(to_string(value.ptr())));
-            }
-            if (PyFloat_Check(value.ptr())) {
-              return filter.contains(hash_value(to_double(value.ptr())));
-            }
-            return filter.contains(hash_value(to_int64(value.ptr())));
+            return bloom_contains(filter, value.ptr());
           },
-          nb::arg("value"))
+          nb::arg("value").none())
       .def_ro("bits", &BloomFilter::bits)
       .def_ro("hashes", &BloomFilter::hashes)
       .def("to_bytes",
@@ -348,9 +355,11 @@ void bind_bloom(nb::module_& m) {
           [](const BloomFilter& a, nb::handle other) {
             if (!nb::isinstance<BloomFilter>(other)) return false;
             const auto& b = nb::cast<const BloomFilter&>(other);
-            return a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
+            return a.key == b.key && a.bits == b.bits && a.hashes == b.hashes &&
+                   a.words == b.words;
           },
           nb::arg("other").none());
+  filter_class.attr("__hash__") = nb::none();  // compared by value
 }
 
 template <class Error>
