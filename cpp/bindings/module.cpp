@@ -125,10 +125,14 @@ struct Aggregator {
   }
 };
 
-std::size_t window_size(std::int64_t window) {
-  if (window < 1)
-    fail("WindowError", "a window needs at least 1 row, got " + std::to_string(window));
-  return static_cast<std::size_t>(window);
+std::size_t window_size(nb::handle window) {
+  const bool whole = PyIndex_Check(window.ptr()) != 0 && !PyBool_Check(window.ptr());
+  if (!whole) {
+    fail("WindowError", "a window is a whole number of rows, got " + shown(window.ptr()));
+  }
+  const std::int64_t rows = to_int64(window.ptr());
+  if (rows < 1) fail("WindowError", "a window needs at least 1 row, got " + std::to_string(rows));
+  return static_cast<std::size_t>(rows);
 }
 
 PyObject* aggregator_insert(Aggregator& a, PyObject* const* args, Py_ssize_t count) {
@@ -169,16 +173,17 @@ void bind_aggregator(nb::module_& m) {
                    })
       .def(
           "slide",
-          [](const Aggregator& a, nb::handle values, std::int64_t window, bool drain) {
+          [](const Aggregator& a, nb::handle values, nb::handle window, bool drain) {
             return a.face->slide(values, window_size(window), drain);
           },
-          nb::arg("values"), nb::arg("window"), nb::kw_only(), nb::arg("drain") = false)
+          nb::arg("values").none(), nb::arg("window").none(), nb::kw_only(),
+          nb::arg("drain") = false)
       .def(
           "latencies",
-          [](const Aggregator& a, nb::handle values, std::int64_t window) {
+          [](const Aggregator& a, nb::handle values, nb::handle window) {
             return a.face->latencies(values, window_size(window));
           },
-          nb::arg("values"), nb::arg("window"))
+          nb::arg("values").none(), nb::arg("window").none())
       .def(
           "_insert_at", [](Aggregator& a, nb::handle v) { return a.face->insert_at(v.ptr()); },
           nb::arg("value").none())
