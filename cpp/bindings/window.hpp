@@ -46,6 +46,18 @@ class Window {
 
   Time read(PyObject* time);
   void turn_real(PyObject* time);
+  void turn_whole();
+  // A step that fails leaves integer times integers.
+  struct KeepKind {
+    Window& window;
+    bool real;
+    bool done = false;
+    explicit KeepKind(Window& w) : window(w), real(w.clock_.real) {}
+    KeepKind(const KeepKind&) = delete;
+    ~KeepKind() {
+      if (!done && real != window.clock_.real) window.turn_whole();
+    }
+  };
   int compare(Time a, Time b) const;  // -1, 0, 1
   bool expired(Time row, Time end) const;
   std::size_t expired_by(Time end, std::size_t held) const;
