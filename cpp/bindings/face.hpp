@@ -25,7 +25,8 @@ struct Face {
   virtual PyObject* push(PyObject* value, std::size_t evictions) = 0;
   // Answers before `value` is seen. Rows wait until `flush` says that the next ones may see them.
   virtual PyObject* push_behind(PyObject* value, bool flush, std::size_t evictions) = 0;
-  virtual void flush() = 0;
+  // Lets waiting rows be seen and the oldest ones leave, without a new row.
+  virtual void move_on(bool flush, std::size_t evictions) = 0;
   virtual std::size_t waiting() const = 0;
 
   virtual nb::object slide(nb::handle values, std::size_t window, bool drain) const = 0;
@@ -134,9 +135,13 @@ class FaceOf : public Face {
     return result;
   }
 
-  void flush() override {
-    guarded([&] { insert_waiting(); });
-    settle_waiting();
+  void move_on(bool flush, std::size_t evictions) override {
+    guarded([&] {
+      if (flush) insert_waiting();
+      for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
+    });
+    if (flush) settle_waiting();
+    forget(evictions);
   }
   std::size_t waiting() const override { return waiting_.size(); }
 

@@ -198,9 +198,8 @@ void Window::advance(PyObject* time) {
   KeepKind kind(*this);
   const Time now = read(time);
   if (clock_.started && compare(now, clock_.now) <= 0) return;
-  if (!rule_.keeps_end) face_->flush();
-  const std::size_t leaving = expired_by(now, face_->size());
-  face_->evict(leaving);
+  const std::size_t leaving = expired_by(now, clock_.times.size());
+  face_->move_on(!rule_.keeps_end, leaving);
   for (std::size_t i = 0; i < leaving; ++i) clock_.times.pop_front();
   clock_.now = now;
   clock_.started = true;
