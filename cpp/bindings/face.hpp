@@ -44,10 +44,38 @@ struct Face {
 
   std::shared_ptr<std::atomic<std::int64_t>> combines;  // set when the operator is counted
 
+ protected:
+  bool calls_out_ = false;  // Python code may run inside a step
+
  private:
+  friend class Turn;
+  struct Busy {  // a copy starts idle
+    bool now = false;
+    Busy() = default;
+    Busy(const Busy&) {}
+  } busy_;
+
   [[noreturn]] static void missing(const char* what) {
     fail("PairError", std::string("this algorithm has no ") + what);
   }
+};
+
+// One call from Python at a time: a user's operator, or another thread while it runs, must not find
+// a window half way through a step.
+class Turn {
+ public:
+  explicit Turn(Face& face) : face_(face.calls_out_ ? &face : nullptr) {
+    if (face_ == nullptr) return;
+    if (face_->busy_.now) fail("BusyError", "this window is at work: its operator must not use it");
+    face_->busy_.now = true;
+  }
+  Turn(const Turn&) = delete;
+  ~Turn() {
+    if (face_ != nullptr) face_->busy_.now = false;
+  }
+
+ private:
+  Face* face_;
 };
 
 struct Options {
@@ -70,7 +98,9 @@ class FaceOf : public Face {
 
  public:
   FaceOf(Op op, Algorithm algorithm, const Options& options)
-      : op_(std::move(op)), algorithm_(std::move(algorithm)), checked_(options.checked) {}
+      : op_(std::move(op)), algorithm_(std::move(algorithm)), checked_(options.checked) {
+    calls_out_ = Port<Op>::calls_out(op_);
+  }
 
   std::unique_ptr<Face> clone() const override { return std::make_unique<FaceOf>(*this); }
   std::size_t size() const override { return algorithm_.size(); }

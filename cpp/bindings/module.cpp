@@ -97,7 +97,9 @@ template <class T, PyObject* (*run)(T&, PyObject* const*, Py_ssize_t)>
 PyObject* fast_call(PyObject* self, PyObject* const* args, Py_ssize_t count) noexcept {
   try {
     if (!nb::inst_ready(self)) fail("ValueTypeError", "__init__ of the base class was not called");
-    return run(*nb::inst_ptr<T>(self), args, count);
+    T& held = *nb::inst_ptr<T>(self);
+    const Turn turn(held.face());
+    return run(held, args, count);
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -117,13 +119,18 @@ PyMethodDef fast_method(const char* name, const char* doc) {
 
 // What Python subclasses hold.
 struct Aggregator {
-  FacePtr face;
+  FacePtr held;
   Aggregator(const std::string& name, nb::handle op, nb::dict options)
-      : face(make_face(name, op, options)) {}
-  Aggregator(const Aggregator& other) : face(other.face->clone()) {
-    face->combines = other.face->combines;
-  }
+      : held(make_face(name, op, options)) {}
+  Face& face() const { return *held; }
 };
+
+// Runs a step of an algorithm, in turn.
+template <class Step>
+auto in_turn(Aggregator& a, Step&& step) {
+  const Turn turn(a.face());
+  return step(a.face());
+}
 
 std::size_t window_size(nb::handle window) {
   const bool whole = PyIndex_Check(window.ptr()) != 0 && !PyBool_Check(window.ptr());
@@ -137,19 +144,19 @@ std::size_t window_size(nb::handle window) {
 
 PyObject* aggregator_insert(Aggregator& a, PyObject* const* args, Py_ssize_t count) {
   if (count != 1) wrong_count("insert takes a value", count);
-  a.face->insert(args[0]);
+  a.face().insert(args[0]);
   Py_RETURN_NONE;
 }
 
 PyObject* aggregator_evict(Aggregator& a, PyObject* const*, Py_ssize_t count) {
   if (count != 0) wrong_count("evict takes nothing", count);
-  a.face->evict(1);
+  a.face().evict(1);
   Py_RETURN_NONE;
 }
 
 PyObject* aggregator_query(Aggregator& a, PyObject* const*, Py_ssize_t count) {
   if (count != 0) wrong_count("query takes nothing", count);
-  return a.face->query();
+  return a.face().query();
 }
 
 void bind_aggregator(nb::module_& m) {
@@ -161,40 +168,56 @@ void bind_aggregator(nb::module_& m) {
   static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
   nb::class_<Aggregator>(m, "Aggregator", nb::type_slots(slots))
       .def(nb::init<const std::string&, nb::handle, nb::dict>())
-      .def("check", [](const Aggregator& a) { a.face->check(); })
-      .def("__len__", [](const Aggregator& a) { return a.face->size(); })
+      .def("check", [](Aggregator& a) { in_turn(a, [](Face& face) { face.check(); }); })
+      .def("__len__", [](const Aggregator& a) { return a.face().size(); })
       .def("_copy_from",
-           [](Aggregator& a, const Aggregator& other) { a.face = Aggregator(other).face; })
-      .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face->bytes(); })
+           [](Aggregator& a, Aggregator& other) {
+             a.held = in_turn(other, [](Face& face) { return face.clone(); });
+           })
+      .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face().bytes(); })
       .def_prop_ro("combines",
                    [](const Aggregator& a) -> nb::object {
-                     if (a.face->combines == nullptr) return nb::none();
-                     return nb::int_(a.face->combines->load());
+                     if (a.face().combines == nullptr) return nb::none();
+                     return nb::int_(a.face().combines->load());
                    })
       .def(
           "slide",
           [](const Aggregator& a, nb::handle values, nb::handle window, bool drain) {
-            return a.face->slide(values, window_size(window), drain);
+            return a.face().slide(values, window_size(window), drain);
           },
           nb::arg("values").none(), nb::arg("window").none(), nb::kw_only(),
           nb::arg("drain") = false)
       .def(
           "latencies",
           [](const Aggregator& a, nb::handle values, nb::handle window) {
-            return a.face->latencies(values, window_size(window));
+            return a.face().latencies(values, window_size(window));
           },
           nb::arg("values").none(), nb::arg("window").none())
       .def(
-          "_insert_at", [](Aggregator& a, nb::handle v) { return a.face->insert_at(v.ptr()); },
+          "_insert_at",
+          [](Aggregator& a, nb::handle v) {
+            return in_turn(a, [&](Face& face) { return face.insert_at(v.ptr()); });
+          },
           nb::arg("value").none())
-      .def("_evict_at", [](Aggregator& a, std::uint64_t p) { a.face->evict_at(p); })
-      .def("_update", [](Aggregator& a, const std::vector<std::uint64_t>& positions,
-                         nb::list values) { a.face->update(positions, values); })
-      .def("_trigger", [](Aggregator& a) { a.face->trigger(); })
-      .def("_prefix", [](Aggregator& a, std::uint64_t p) { return nb::steal(a.face->prefix(p)); })
-      .def("_suffix", [](Aggregator& a, std::uint64_t p) { return nb::steal(a.face->suffix(p)); })
-      .def("_capacity", [](const Aggregator& a) { return a.face->capacity(); })
-      .def("_bulk_evict", [](Aggregator& a, std::size_t count) { a.face->bulk_evict(count); });
+      .def("_evict_at", [](Aggregator& a,
+                           std::uint64_t p) { in_turn(a, [&](Face& face) { face.evict_at(p); }); })
+      .def("_update",
+           [](Aggregator& a, const std::vector<std::uint64_t>& positions, nb::list values) {
+             in_turn(a, [&](Face& face) { face.update(positions, values); });
+           })
+      .def("_trigger", [](Aggregator& a) { in_turn(a, [](Face& face) { face.trigger(); }); })
+      .def("_prefix",
+           [](Aggregator& a, std::uint64_t p) {
+             return in_turn(a, [&](Face& face) { return nb::steal(face.prefix(p)); });
+           })
+      .def("_suffix",
+           [](Aggregator& a, std::uint64_t p) {
+             return in_turn(a, [&](Face& face) { return nb::steal(face.suffix(p)); });
+           })
+      .def("_capacity", [](const Aggregator& a) { return a.face().capacity(); })
+      .def("_bulk_evict", [](Aggregator& a, std::size_t count) {
+        in_turn(a, [&](Face& face) { face.bulk_evict(count); });
+      });
 }
 
 struct BoundaryCore {
@@ -320,12 +343,18 @@ void bind_window(nb::module_& m) {
               nb::dict options) {
              new (self) Window(make_face(name, op, options), rule_from(rule));
            })
-      .def("check", [](const Window& w) { w.check(); })
+      .def("check",
+           [](Window& w) {
+             const Turn turn(w.face());
+             w.check();
+           })
       .def("__len__", [](const Window& w) { return w.size(); })
       .def("_copy_from",
-           [](Window& w, const Window& other) {
+           [](Window& w, Window& other) {
+             const Turn turn(other.face());
+             Window twin(other);
              w.~Window();
-             new (&w) Window(other);
+             new (&w) Window(std::move(twin));
            })
       .def_prop_ro("nbytes", [](const Window& w) { return w.bytes(); });
 }
@@ -360,8 +389,7 @@ void bind_bloom(nb::module_& m) {
           [](const BloomFilter& a, nb::handle other) {
             if (!nb::isinstance<BloomFilter>(other)) return false;
             const auto& b = nb::cast<const BloomFilter&>(other);
-            return a.key == b.key && a.bits == b.bits && a.hashes == b.hashes &&
-                   a.words == b.words;
+            return a.key == b.key && a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
           },
           nb::arg("other").none());
   filter_class.attr("__hash__") = nb::none();  // compared by value

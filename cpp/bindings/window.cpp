@@ -62,8 +62,8 @@ bool exact_in_double(std::int64_t value) {
   return -limit <= value && value <= limit;
 }
 
-// Compares end - row with range as real numbers: -1, 0 or 1. Rounded differences would put a row out of
-// its own window where the range is smaller than the spacing of floats.
+// Compares end - row with range as real numbers: -1, 0 or 1. Rounded differences would put a row
+// out of its own window where the range is smaller than the spacing of floats.
 int compare_distance(double end, double row, double range) {
   const double rounded = end - row;
   if (rounded != range) return rounded < range ? -1 : 1;

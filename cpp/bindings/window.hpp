@@ -22,10 +22,12 @@ class Window {
   Window(std::unique_ptr<Face> face, const Rule& rule) : face_(std::move(face)), rule_(rule) {}
   Window(const Window& other)
       : face_(other.face_->clone()), rule_(other.rule_), clock_(other.clock_) {}
+  Window(Window&&) = default;
 
   PyObject* push(PyObject* value);
   PyObject* push(PyObject* time, PyObject* value);
   PyObject* query() { return face_->query(); }
+  Face& face() const { return *face_; }
   void advance(PyObject* time);
   std::size_t size() const { return face_->size(); }
   std::size_t bytes() const { return face_->bytes() + clock_.times.bytes(); }

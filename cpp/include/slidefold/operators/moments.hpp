@@ -1,9 +1,9 @@
 // Variance, standard deviation and the geometric mean.
 //
-// Layout: var and std: count, one of the values (the pivot), the mean's distance from it, and the sum
-//   of squared deviations. geomean: sum of logarithms and count.
-// Invariants: two parts merge by the pairwise (Chan) formula. The mean is never rounded to the size of
-//   the values, only its distance from one of them, so that 1e9 + noise keeps all its digits.
+// Layout: var and std: count, one of the values (the pivot), the mean's distance from it, and the
+//   sum of squared deviations. geomean: sum of logarithms and count.
+// Invariants: two parts merge by the pairwise (Chan) formula. The mean is never rounded to the
+//   size of the values, only its distance from one of them: 1e9 + noise keeps all its digits.
 // Cost: var twelve flops a combine; geomean one addition a combine and one logarithm a lift.
 // Paper: reactive-aggregator-flatfat, Table 1 (SampleStdDev, GeometricMean), in a form that neither
 //   cancels nor overflows. Floats: not invertible.
