@@ -24,9 +24,7 @@ PAIRS = [
 def test_against_the_rows(name: str, case: Case, closed: str) -> None:
     values = case.stream(40)
     for n in (1, 2, 3, 7, 39, 40, 41):
-        window = sf.Window(
-            case.operator, sf.rows(n, closed=closed), algorithm=name, checked=True
-        )
+        window = sf.Window(case.operator, sf.rows(n, closed=closed), algorithm=name, checked=True)
         empty = case.truth([])
         assert (len(window), window.query()) == (0, empty)
         for at, value in enumerate(values):
@@ -69,8 +67,14 @@ def test_copies_go_their_own_way(data: st.DataObject) -> None:
             assert window.query() == expected
             window.check()
             for number, twin in enumerate(twins):
-                assert twin.query() == ((letters + f"{number}!?")[:-1] if closed == "left"
-                                        else letters + f"{number}!?")[-3:]
+                assert (
+                    twin.query()
+                    == (
+                        (letters + f"{number}!?")[:-1]
+                        if closed == "left"
+                        else letters + f"{number}!?"
+                    )[-3:]
+                )
 
 
 def test_a_window_much_larger_than_its_rows() -> None:

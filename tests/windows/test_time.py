@@ -40,7 +40,11 @@ RANGES = {
         PARTS.map(float),
         st.floats(-1e9, 2e9),
     ),
-    "mixed": (st.integers(1, 12) | st.sampled_from([0.5, 2.5]), PARTS, st.integers(-(10**9), 10**9)),
+    "mixed": (
+        st.integers(1, 12) | st.sampled_from([0.5, 2.5]),
+        PARTS,
+        st.integers(-(10**9), 10**9),
+    ),
 }
 
 
@@ -139,7 +143,13 @@ def test_against_the_rows(case: Case, closed: str, kind: str) -> None:
 @pytest.mark.parametrize("closed", CLOSED)
 @given(data=st.data())
 def test_operators(closed: str, data: st.DataObject) -> None:
-    for case_id in ("max-float64", "mean-int64", "max_by-str-float64", "user-product", "bloom-str-64"):
+    for case_id in (
+        "max-float64",
+        "mean-int64",
+        "max_by-str-float64",
+        "user-product",
+        "bloom-str-64",
+    ):
         case = BY_ID[case_id]
         steps = data.draw(st.lists(st.tuples(st.integers(0, 4), case.kind.strategy), max_size=15))
         window = sf.Window(case.operator, sf.time(5, closed=closed), checked=True)
