@@ -11,7 +11,40 @@
 
 namespace slidefold::bindings {
 
-struct Face {
+// What takes steps, one call from Python at a time: a user's operator, or another thread while it
+// runs, must not find a window half way through a step.
+class Stepping {
+ protected:
+  bool calls_out_ = false;  // Python code may run inside a step
+
+ private:
+  friend class Turn;
+  struct Busy {  // a copy starts idle
+    bool now = false;
+    Busy() = default;
+    Busy(const Busy&) {}
+  } busy_;
+};
+
+class Turn {
+ public:
+  explicit Turn(Stepping& taken) : taken_(taken.calls_out_ ? &taken : nullptr) {
+    if (taken_ == nullptr) return;
+    if (taken_->busy_.now) {
+      fail("BusyError", "this window is at work: its operator must not use it");
+    }
+    taken_->busy_.now = true;
+  }
+  Turn(const Turn&) = delete;
+  ~Turn() {
+    if (taken_ != nullptr) taken_->busy_.now = false;
+  }
+
+ private:
+  Stepping* taken_;
+};
+
+struct Face : Stepping {
   virtual ~Face() = default;
   virtual std::unique_ptr<Face> clone() const = 0;
   virtual std::size_t size() const = 0;
@@ -44,38 +77,10 @@ struct Face {
 
   std::shared_ptr<std::atomic<std::int64_t>> combines;  // set when the operator is counted
 
- protected:
-  bool calls_out_ = false;  // Python code may run inside a step
-
  private:
-  friend class Turn;
-  struct Busy {  // a copy starts idle
-    bool now = false;
-    Busy() = default;
-    Busy(const Busy&) {}
-  } busy_;
-
   [[noreturn]] static void missing(const char* what) {
     fail("PairError", std::string("this algorithm has no ") + what);
   }
-};
-
-// One call from Python at a time: a user's operator, or another thread while it runs, must not find
-// a window half way through a step.
-class Turn {
- public:
-  explicit Turn(Face& face) : face_(face.calls_out_ ? &face : nullptr) {
-    if (face_ == nullptr) return;
-    if (face_->busy_.now) fail("BusyError", "this window is at work: its operator must not use it");
-    face_->busy_.now = true;
-  }
-  Turn(const Turn&) = delete;
-  ~Turn() {
-    if (face_ != nullptr) face_->busy_.now = false;
-  }
-
- private:
-  Face* face_;
 };
 
 struct Options {

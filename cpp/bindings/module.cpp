@@ -125,11 +125,11 @@ struct Aggregator {
   Face& face() const { return *held; }
 };
 
-// Runs a step of an algorithm, in turn.
-template <class Step>
-auto in_turn(Aggregator& a, Step&& step) {
-  const Turn turn(a.face());
-  return step(a.face());
+// Runs a step of what is held, in turn.
+template <class Held, class Step>
+auto in_turn(Held& held, Step&& step) {
+  const Turn turn(held.face());
+  return step(held.face());
 }
 
 std::size_t window_size(nb::handle window) {
@@ -221,8 +221,9 @@ void bind_aggregator(nb::module_& m) {
 }
 
 struct BoundaryCore {
-  BoundaryPtr face;
-  explicit BoundaryCore(BoundaryPtr made) : face(std::move(made)) {}
+  BoundaryPtr held;
+  explicit BoundaryCore(BoundaryPtr made) : held(std::move(made)) {}
+  BoundaryFace& face() const { return *held; }
 };
 
 BoundaryOptions boundary_options(nb::dict options) {
@@ -241,8 +242,8 @@ BoundaryOptions boundary_options(nb::dict options) {
 }
 
 PyObject* boundary_push(BoundaryCore& b, PyObject* const* args, Py_ssize_t count) {
-  if (count == 1) return b.face->push(args[0]);
-  if (count == 2) return b.face->push(args[0], args[1]);
+  if (count == 1) return b.face().push(args[0]);
+  if (count == 2) return b.face().push(args[0], args[1]);
   wrong_count("push takes a value, or a time and a value", count);
 }
 
@@ -263,27 +264,34 @@ void bind_boundary(nb::module_& m) {
              const auto make = parallel ? make_pba : make_sba;
              new (self) BoundaryCore(make(spec_from(op), boundary_options(options)));
            })
-      .def("query", [](BoundaryCore& b) { return nb::steal(b.face->query()); })
-      .def("advance",
-           [](BoundaryCore& b, nb::handle time) { return nb::steal(b.face->advance(time.ptr())); })
-      .def("check", [](const BoundaryCore& b) { b.face->check(); })
-      .def("__len__", [](const BoundaryCore& b) { return b.face->size(); })
-      .def("slide", [](const BoundaryCore& b, nb::handle values) { return b.face->slide(values); },
-           nb::arg("values"))
-      .def("_copy_from",
-           [](BoundaryCore& b, const BoundaryCore& other) {
-             b.face = other.face->clone();
-             b.face->combines = other.face->combines;
+      .def("query",
+           [](BoundaryCore& b) {
+             return in_turn(b, [](BoundaryFace& face) { return nb::steal(face.query()); });
            })
-      .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face->chunk(); })
-      .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face->bytes(); })
+      .def(
+          "advance",
+          [](BoundaryCore& b, nb::handle time) {
+            return in_turn(b,
+                           [&](BoundaryFace& face) { return nb::steal(face.advance(time.ptr())); });
+          },
+          nb::arg("time").none())
+      .def("check", [](BoundaryCore& b) { in_turn(b, [](BoundaryFace& face) { face.check(); }); })
+      .def("__len__", [](const BoundaryCore& b) { return b.face().size(); })
+      .def(
+          "slide", [](const BoundaryCore& b, nb::handle values) { return b.face().slide(values); },
+          nb::arg("values").none())
+      .def("_copy_from",
+           [](BoundaryCore& b, BoundaryCore& other) {
+             b.held = in_turn(other, [](BoundaryFace& face) { return face.clone(); });
+           })
+      .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face().chunk(); })
+      .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face().bytes(); })
       .def_prop_ro("combines", [](const BoundaryCore& b) -> nb::object {
-        if (b.face->combines == nullptr) return nb::none();
-        return nb::int_(b.face->combines->load());
+        if (b.face().combines == nullptr) return nb::none();
+        return nb::int_(b.face().combines->load());
       });
-  m.def("optimal_chunk_rows", [](std::size_t range, std::size_t slide) {
-    return optimal_chunk_rows(range, slide);
-  });
+  m.def("optimal_chunk_rows",
+        [](std::size_t range, std::size_t slide) { return optimal_chunk_rows(range, slide); });
   m.def("optimal_chunk_time", [](double range, double slide, double combine_time) {
     return optimal_chunk_time(range, slide, combine_time);
   });

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from slidefold.algorithms.base import Algorithm, whole
 from slidefold.errors import ValueTypeError
 
