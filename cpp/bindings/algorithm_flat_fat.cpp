@@ -33,7 +33,8 @@ class FlatFatFace final : public FaceOf<Op, FlatFat<Op>> {
 
   void evict(std::size_t count) override {
     Base::evict(count);
-    if (this->checked_) positions_.erase(positions_.begin(), positions_.begin() + long(count));
+    // A live window inserts past us and never asks for positions.
+    while (positions_.size() > this->contents_.size()) positions_.pop_front();
   }
 
   void evict_at(std::uint64_t position) override {

@@ -6,7 +6,7 @@
 
 namespace slidefold::bindings {
 
-struct BoundaryFace {
+struct BoundaryFace : Stepping {
   virtual ~BoundaryFace() = default;
   virtual std::unique_ptr<BoundaryFace> clone() const = 0;
   virtual std::size_t size() const = 0;
@@ -43,7 +43,9 @@ class BoundaryRowsFace final : public BoundaryFace {
       : op_(op),
         options_(options),
         rows_(op, static_cast<std::size_t>(options.range), static_cast<std::size_t>(options.slide),
-              options.chunk) {}
+              options.chunk) {
+    calls_out_ = Port<Op>::calls_out(op_);
+  }
 
   BoundaryPtr clone() const override { return std::make_unique<BoundaryRowsFace>(*this); }
   std::size_t size() const override { return rows_.size(); }
@@ -120,7 +122,9 @@ class BoundaryTimeFace final : public BoundaryFace {
                 options.chunk != 0
                     ? options.chunk
                     : optimal_chunk_time(static_cast<double>(range_), static_cast<double>(slide_),
-                                         options.combine_time)) {}
+                                         options.combine_time)) {
+    calls_out_ = Port<Op>::calls_out(op_);
+  }
 
   BoundaryPtr clone() const override { return std::make_unique<BoundaryTimeFace>(*this); }
   std::size_t size() const override { return engine_.size(); }

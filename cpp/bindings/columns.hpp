@@ -12,15 +12,17 @@ namespace slidefold::bindings {
 template <class In>
 class Reader;
 
-// Any Python sequence, one object at a time; a tuple of its own, which no operator can change.
+// Any Python sequence, one object at a time. It is held as a tuple: a user's operator may change a
+// list while it is read.
 class Sequence {
  public:
   explicit Sequence(nb::handle values) : items_(nb::steal(PySequence_Tuple(values.ptr()))) {
-    if (!items_.is_valid()) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
-      PyErr_Clear();
-      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
-    }
+    if (items_.is_valid()) return;
+    const bool iterable =
+        Py_TYPE(values.ptr())->tp_iter != nullptr || PySequence_Check(values.ptr());
+    if (iterable || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
   }
   std::size_t size() const { return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr())); }
   PyObject* operator[](std::size_t row) const {
@@ -47,18 +49,10 @@ class Reader<T> {
       size_ = own_.size();
       return;
     }
-    if (!nb::try_cast<Array>(values, array_, false)) {
-      std::string got = Py_TYPE(values.ptr())->tp_name;
-      if (nb::hasattr(values, "dtype")) {
-        got = nb::str(values.attr("dtype")).c_str();
-        if (nb::cast<int>(values.attr("ndim")) != 1) {
-          got += " of several dimensions";
-        } else if (got == Value<T>::name) {
-          got += " that is not contiguous, or not in native byte order";
-        }
-      }
+    const bool fits = nb::try_cast<Array>(values, array_, false);
+    if (!fits || reinterpret_cast<std::uintptr_t>(array_.data()) % alignof(T) != 0) {
       fail("ValueTypeError", std::string("a one-dimensional contiguous array of ") +
-                                 Value<T>::name + " is due, got " + got);
+                                 Value<T>::name + " is due, got " + layout_of(values));
     }
     data_ = array_.data();
     size_ = array_.shape(0);
@@ -67,6 +61,18 @@ class Reader<T> {
   T operator[](std::size_t row) const { return data_[row]; }
 
  private:
+  // What is wrong with the array.
+  static std::string layout_of(nb::handle values) {
+    const nb::object dtype = nb::getattr(values, "dtype", nb::none());
+    if (dtype.is_none()) return Py_TYPE(values.ptr())->tp_name;
+    const std::string got = nb::str(nb::handle(dtype)).c_str();
+    int dimensions = 1;
+    if (nb::try_cast<int>(nb::getattr(values, "ndim", nb::none()), dimensions) && dimensions != 1) {
+      return got + " of " + std::to_string(dimensions) + " dimensions";
+    }
+    return got == Value<T>::name ? got + " that is not contiguous or not aligned" : got;
+  }
+
   Array array_;
   std::vector<T> own_;  // of a list or a tuple
   const T* data_ = nullptr;

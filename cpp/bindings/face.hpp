@@ -11,7 +11,40 @@
 
 namespace slidefold::bindings {
 
-struct Face {
+// What takes steps, one call from Python at a time: a user's operator, or another thread while it
+// runs, must not find a window half way through a step.
+class Stepping {
+ protected:
+  bool calls_out_ = false;  // Python code may run inside a step
+
+ private:
+  friend class Turn;
+  struct Busy {  // a copy starts idle
+    bool now = false;
+    Busy() = default;
+    Busy(const Busy&) {}
+  } busy_;
+};
+
+class Turn {
+ public:
+  explicit Turn(Stepping& taken) : taken_(taken.calls_out_ ? &taken : nullptr) {
+    if (taken_ == nullptr) return;
+    if (taken_->busy_.now) {
+      fail("BusyError", "this window is at work: its operator must not use it");
+    }
+    taken_->busy_.now = true;
+  }
+  Turn(const Turn&) = delete;
+  ~Turn() {
+    if (taken_ != nullptr) taken_->busy_.now = false;
+  }
+
+ private:
+  Stepping* taken_;
+};
+
+struct Face : Stepping {
   virtual ~Face() = default;
   virtual std::unique_ptr<Face> clone() const = 0;
   virtual std::size_t size() const = 0;
@@ -25,7 +58,8 @@ struct Face {
   virtual PyObject* push(PyObject* value, std::size_t evictions) = 0;
   // Answers before `value` is seen. Rows wait until `flush` says that the next ones may see them.
   virtual PyObject* push_behind(PyObject* value, bool flush, std::size_t evictions) = 0;
-  virtual void flush() = 0;
+  // Lets waiting rows be seen and the oldest ones leave, without a new row.
+  virtual void move_on(bool flush, std::size_t evictions) = 0;
   virtual std::size_t waiting() const = 0;
 
   virtual nb::object slide(nb::handle values, std::size_t window, bool drain) const = 0;
@@ -69,7 +103,9 @@ class FaceOf : public Face {
 
  public:
   FaceOf(Op op, Algorithm algorithm, const Options& options)
-      : op_(std::move(op)), algorithm_(std::move(algorithm)), checked_(options.checked) {}
+      : op_(std::move(op)), algorithm_(std::move(algorithm)), checked_(options.checked) {
+    calls_out_ = Port<Op>::calls_out(op_);
+  }
 
   std::unique_ptr<Face> clone() const override { return std::make_unique<FaceOf>(*this); }
   std::size_t size() const override { return algorithm_.size(); }
@@ -134,9 +170,13 @@ class FaceOf : public Face {
     return result;
   }
 
-  void flush() override {
-    guarded([&] { insert_waiting(); });
-    settle_waiting();
+  void move_on(bool flush, std::size_t evictions) override {
+    guarded([&] {
+      if (flush) insert_waiting();
+      for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
+    });
+    if (flush) settle_waiting();
+    forget(evictions);
   }
   std::size_t waiting() const override { return waiting_.size(); }
 

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "boundary_face.hpp"
 #include "registry.hpp"
 #include "window.hpp"
@@ -95,7 +97,9 @@ template <class T, PyObject* (*run)(T&, PyObject* const*, Py_ssize_t)>
 PyObject* fast_call(PyObject* self, PyObject* const* args, Py_ssize_t count) noexcept {
   try {
     if (!nb::inst_ready(self)) fail("ValueTypeError", "__init__ of the base class was not called");
-    return run(*nb::inst_ptr<T>(self), args, count);
+    T& held = *nb::inst_ptr<T>(self);
+    const Turn turn(held.face());
+    return run(held, args, count);
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -115,35 +119,44 @@ PyMethodDef fast_method(const char* name, const char* doc) {
 
 // What Python subclasses hold.
 struct Aggregator {
-  FacePtr face;
+  FacePtr held;
   Aggregator(const std::string& name, nb::handle op, nb::dict options)
-      : face(make_face(name, op, options)) {}
-  Aggregator(const Aggregator& other) : face(other.face->clone()) {
-    face->combines = other.face->combines;
-  }
+      : held(make_face(name, op, options)) {}
+  Face& face() const { return *held; }
 };
 
-std::size_t window_size(std::int64_t window) {
-  if (window < 1)
-    fail("WindowError", "a window needs at least 1 row, got " + std::to_string(window));
-  return static_cast<std::size_t>(window);
+// Runs a step of what is held, in turn.
+template <class Held, class Step>
+auto in_turn(Held& held, Step&& step) {
+  const Turn turn(held.face());
+  return step(held.face());
+}
+
+std::size_t window_size(nb::handle window) {
+  const bool whole = PyIndex_Check(window.ptr()) != 0 && !PyBool_Check(window.ptr());
+  if (!whole) {
+    fail("WindowError", "a window is a whole number of rows, got " + shown(window.ptr()));
+  }
+  const std::int64_t rows = to_int64(window.ptr());
+  if (rows < 1) fail("WindowError", "a window needs at least 1 row, got " + std::to_string(rows));
+  return static_cast<std::size_t>(rows);
 }
 
 PyObject* aggregator_insert(Aggregator& a, PyObject* const* args, Py_ssize_t count) {
   if (count != 1) wrong_count("insert takes a value", count);
-  a.face->insert(args[0]);
+  a.face().insert(args[0]);
   Py_RETURN_NONE;
 }
 
 PyObject* aggregator_evict(Aggregator& a, PyObject* const*, Py_ssize_t count) {
   if (count != 0) wrong_count("evict takes nothing", count);
-  a.face->evict(1);
+  a.face().evict(1);
   Py_RETURN_NONE;
 }
 
 PyObject* aggregator_query(Aggregator& a, PyObject* const*, Py_ssize_t count) {
   if (count != 0) wrong_count("query takes nothing", count);
-  return a.face->query();
+  return a.face().query();
 }
 
 void bind_aggregator(nb::module_& m) {
@@ -155,44 +168,62 @@ void bind_aggregator(nb::module_& m) {
   static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
   nb::class_<Aggregator>(m, "Aggregator", nb::type_slots(slots))
       .def(nb::init<const std::string&, nb::handle, nb::dict>())
-      .def("check", [](const Aggregator& a) { a.face->check(); })
-      .def("__len__", [](const Aggregator& a) { return a.face->size(); })
+      .def("check", [](Aggregator& a) { in_turn(a, [](Face& face) { face.check(); }); })
+      .def("__len__", [](const Aggregator& a) { return a.face().size(); })
       .def("_copy_from",
-           [](Aggregator& a, const Aggregator& other) { a.face = Aggregator(other).face; })
-      .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face->bytes(); })
+           [](Aggregator& a, Aggregator& other) {
+             a.held = in_turn(other, [](Face& face) { return face.clone(); });
+           })
+      .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face().bytes(); })
       .def_prop_ro("combines",
                    [](const Aggregator& a) -> nb::object {
-                     if (a.face->combines == nullptr) return nb::none();
-                     return nb::int_(a.face->combines->load());
+                     if (a.face().combines == nullptr) return nb::none();
+                     return nb::int_(a.face().combines->load());
                    })
       .def(
           "slide",
-          [](const Aggregator& a, nb::handle values, std::int64_t window, bool drain) {
-            return a.face->slide(values, window_size(window), drain);
+          [](const Aggregator& a, nb::handle values, nb::handle window, bool drain) {
+            return a.face().slide(values, window_size(window), drain);
           },
-          nb::arg("values"), nb::arg("window"), nb::kw_only(), nb::arg("drain") = false)
+          nb::arg("values").none(), nb::arg("window").none(), nb::kw_only(),
+          nb::arg("drain") = false)
       .def(
           "latencies",
-          [](const Aggregator& a, nb::handle values, std::int64_t window) {
-            return a.face->latencies(values, window_size(window));
+          [](const Aggregator& a, nb::handle values, nb::handle window) {
+            return a.face().latencies(values, window_size(window));
           },
-          nb::arg("values"), nb::arg("window"))
+          nb::arg("values").none(), nb::arg("window").none())
       .def(
-          "_insert_at", [](Aggregator& a, nb::handle v) { return a.face->insert_at(v.ptr()); },
+          "_insert_at",
+          [](Aggregator& a, nb::handle v) {
+            return in_turn(a, [&](Face& face) { return face.insert_at(v.ptr()); });
+          },
           nb::arg("value").none())
-      .def("_evict_at", [](Aggregator& a, std::uint64_t p) { a.face->evict_at(p); })
-      .def("_update", [](Aggregator& a, const std::vector<std::uint64_t>& positions,
-                         nb::list values) { a.face->update(positions, values); })
-      .def("_trigger", [](Aggregator& a) { a.face->trigger(); })
-      .def("_prefix", [](Aggregator& a, std::uint64_t p) { return nb::steal(a.face->prefix(p)); })
-      .def("_suffix", [](Aggregator& a, std::uint64_t p) { return nb::steal(a.face->suffix(p)); })
-      .def("_capacity", [](const Aggregator& a) { return a.face->capacity(); })
-      .def("_bulk_evict", [](Aggregator& a, std::size_t count) { a.face->bulk_evict(count); });
+      .def("_evict_at", [](Aggregator& a,
+                           std::uint64_t p) { in_turn(a, [&](Face& face) { face.evict_at(p); }); })
+      .def("_update",
+           [](Aggregator& a, const std::vector<std::uint64_t>& positions, nb::list values) {
+             in_turn(a, [&](Face& face) { face.update(positions, values); });
+           })
+      .def("_trigger", [](Aggregator& a) { in_turn(a, [](Face& face) { face.trigger(); }); })
+      .def("_prefix",
+           [](Aggregator& a, std::uint64_t p) {
+             return in_turn(a, [&](Face& face) { return nb::steal(face.prefix(p)); });
+           })
+      .def("_suffix",
+           [](Aggregator& a, std::uint64_t p) {
+             return in_turn(a, [&](Face& face) { return nb::steal(face.suffix(p)); });
+           })
+      .def("_capacity", [](const Aggregator& a) { return a.face().capacity(); })
+      .def("_bulk_evict", [](Aggregator& a, std::size_t count) {
+        in_turn(a, [&](Face& face) { face.bulk_evict(count); });
+      });
 }
 
 struct BoundaryCore {
-  BoundaryPtr face;
-  explicit BoundaryCore(BoundaryPtr made) : face(std::move(made)) {}
+  BoundaryPtr held;
+  explicit BoundaryCore(BoundaryPtr made) : held(std::move(made)) {}
+  BoundaryFace& face() const { return *held; }
 };
 
 BoundaryOptions boundary_options(nb::dict options) {
@@ -211,8 +242,8 @@ BoundaryOptions boundary_options(nb::dict options) {
 }
 
 PyObject* boundary_push(BoundaryCore& b, PyObject* const* args, Py_ssize_t count) {
-  if (count == 1) return b.face->push(args[0]);
-  if (count == 2) return b.face->push(args[0], args[1]);
+  if (count == 1) return b.face().push(args[0]);
+  if (count == 2) return b.face().push(args[0], args[1]);
   wrong_count("push takes a value, or a time and a value", count);
 }
 
@@ -233,24 +264,31 @@ void bind_boundary(nb::module_& m) {
              const auto make = parallel ? make_pba : make_sba;
              new (self) BoundaryCore(make(spec_from(op), boundary_options(options)));
            })
-      .def("query", [](BoundaryCore& b) { return nb::steal(b.face->query()); })
-      .def("advance",
-           [](BoundaryCore& b, nb::handle time) { return nb::steal(b.face->advance(time.ptr())); })
-      .def("check", [](const BoundaryCore& b) { b.face->check(); })
-      .def("__len__", [](const BoundaryCore& b) { return b.face->size(); })
-      .def(
-          "slide", [](const BoundaryCore& b, nb::handle values) { return b.face->slide(values); },
-          nb::arg("values"))
-      .def("_copy_from",
-           [](BoundaryCore& b, const BoundaryCore& other) {
-             b.face = other.face->clone();
-             b.face->combines = other.face->combines;
+      .def("query",
+           [](BoundaryCore& b) {
+             return in_turn(b, [](BoundaryFace& face) { return nb::steal(face.query()); });
            })
-      .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face->chunk(); })
-      .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face->bytes(); })
+      .def(
+          "advance",
+          [](BoundaryCore& b, nb::handle time) {
+            return in_turn(b,
+                           [&](BoundaryFace& face) { return nb::steal(face.advance(time.ptr())); });
+          },
+          nb::arg("time").none())
+      .def("check", [](BoundaryCore& b) { in_turn(b, [](BoundaryFace& face) { face.check(); }); })
+      .def("__len__", [](const BoundaryCore& b) { return b.face().size(); })
+      .def(
+          "slide", [](const BoundaryCore& b, nb::handle values) { return b.face().slide(values); },
+          nb::arg("values").none())
+      .def("_copy_from",
+           [](BoundaryCore& b, BoundaryCore& other) {
+             b.held = in_turn(other, [](BoundaryFace& face) { return face.clone(); });
+           })
+      .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face().chunk(); })
+      .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face().bytes(); })
       .def_prop_ro("combines", [](const BoundaryCore& b) -> nb::object {
-        if (b.face->combines == nullptr) return nb::none();
-        return nb::int_(b.face->combines->load());
+        if (b.face().combines == nullptr) return nb::none();
+        return nb::int_(b.face().combines->load());
       });
   m.def("optimal_chunk_rows",
         [](std::size_t range, std::size_t slide) { return optimal_chunk_rows(range, slide); });
@@ -313,30 +351,41 @@ void bind_window(nb::module_& m) {
               nb::dict options) {
              new (self) Window(make_face(name, op, options), rule_from(rule));
            })
-      .def("check", [](const Window& w) { w.check(); })
+      .def("check",
+           [](Window& w) {
+             const Turn turn(w.face());
+             w.check();
+           })
       .def("__len__", [](const Window& w) { return w.size(); })
       .def("_copy_from",
-           [](Window& w, const Window& other) {
+           [](Window& w, Window& other) {
+             const Turn turn(other.face());
+             Window twin(other);
              w.~Window();
-             new (&w) Window(other);
+             new (&w) Window(std::move(twin));
            })
       .def_prop_ro("nbytes", [](const Window& w) { return w.bytes(); });
 }
 
+// Asks with the type of the values that the filter holds: of integers, 3.0 is 3.
+bool bloom_contains(const BloomFilter& filter, PyObject* value) {
+  if (filter.key == BloomKey::kText) return filter.contains(hash_value(to_string(value)));
+  if (filter.key == BloomKey::kReal) return filter.contains(hash_value(to_double(value)));
+  if (!PyFloat_Check(value)) return filter.contains(hash_value(to_int64(value)));
+  const double real = PyFloat_AS_DOUBLE(value);
+  if (real != std::floor(real) || real < -0x1p63 || real >= 0x1p63) return false;
+  return filter.contains(hash_value(static_cast<std::int64_t>(real)));
+}
+
 void bind_bloom(nb::module_& m) {
-  nb::class_<BloomFilter>(m, "BloomFilter")
+  auto filter_class = nb::class_<BloomFilter>(m, "BloomFilter");
+  filter_class
       .def(
           "__contains__",
           [](const BloomFilter& filter, nb::handle value) {
-            if (PyUnicode_Check(value.ptr())) {
-              return filter.contains(hash_value(to_string(value.ptr())));
-            }
-            if (PyFloat_Check(value.ptr())) {
-              return filter.contains(hash_value(to_double(value.ptr())));
-            }
-            return filter.contains(hash_value(to_int64(value.ptr())));
+            return bloom_contains(filter, value.ptr());
           },
-          nb::arg("value"))
+          nb::arg("value").none())
       .def_ro("bits", &BloomFilter::bits)
       .def_ro("hashes", &BloomFilter::hashes)
       .def("to_bytes",
@@ -348,9 +397,10 @@ void bind_bloom(nb::module_& m) {
           [](const BloomFilter& a, nb::handle other) {
             if (!nb::isinstance<BloomFilter>(other)) return false;
             const auto& b = nb::cast<const BloomFilter&>(other);
-            return a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
+            return a.key == b.key && a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
           },
           nb::arg("other").none());
+  filter_class.attr("__hash__") = nb::none();  // compared by value
 }
 
 template <class Error>

@@ -20,6 +20,11 @@ inline bool defined(const Op& op, const typename Op::State& state) {
 template <class Op>
 inline constexpr bool defined_when_empty = requires { Op::defined_when_empty; };
 
+// Whether Python code may run inside the operator: a user's functions, or the end of an object.
+template <class Op>
+inline constexpr bool runs_python =
+    std::is_same_v<typename Op::Out, PyRef> || std::is_same_v<typename Op::Out, std::vector<PyRef>>;
+
 // ---- static operators
 
 template <class Op>
@@ -35,6 +40,7 @@ struct Port {
     return result;
   }
   static bool may_fail(const Op&) { return fallible_v<Op>; }
+  static bool calls_out(const Op&) { return runs_python<Op>; }
 };
 
 template <class Op>
@@ -100,6 +106,7 @@ struct ErasedColumnsOf final : ErasedColumns {
 struct PortTable {
   Algebra algebra;
   bool may_fail;
+  bool calls_out;
   void (*lift)(const void* context, PyObject* value, void* out);
   PyObject* (*lower)(const void* context, const void* state, bool empty);
   std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values,
@@ -109,7 +116,9 @@ struct PortTable {
 template <class Op>
 const PortTable* port_table() {
   static const PortTable table = {
-      *AlgebraOf<Op>::table(), fallible_v<Op>,
+      *AlgebraOf<Op>::table(),
+      fallible_v<Op>,
+      runs_python<Op>,
       [](const void* context, PyObject* value, void* out) {
         ::new (out) typename Op::State(Port<Op>::lift(*static_cast<const Op*>(context), value));
       },
@@ -161,6 +170,7 @@ struct Port<Op> {
     return ports(op).lower(op.context.get(), raw(state), empty);
   }
   static bool may_fail(const Op& op) { return ports(op).may_fail; }
+  static bool calls_out(const Op& op) { return ports(op).calls_out; }
 };
 
 template <Erased Op>

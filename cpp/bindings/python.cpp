@@ -14,25 +14,49 @@ std::string shown(PyObject* value) {
   return text + " (" + Py_TYPE(value)->tp_name + ")";
 }
 
+namespace {
+
+// Whether numpy calls a value something else than one real number: it would convert a datetime to
+// its nanoseconds and a complex number to its real part.
+bool is_no_number(PyObject* value) {
+  const nb::object dtype = nb::getattr(nb::handle(value), "dtype", nb::none());
+  const nb::object kind = nb::getattr(dtype, "kind", nb::none());
+  if (!nb::isinstance<nb::str>(kind)) return false;
+  return std::string("biuf").find(nb::cast<nb::str>(kind).c_str()) == std::string::npos;
+}
+
+// Goes on only if the error that is set says that a value does not convert.
+void clear_refusal() {
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 &&
+      PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
+    throw nb::python_error();
+  }
+  PyErr_Clear();
+}
+
+}  // namespace
+
 double to_double(PyObject* value) {
+  const bool plain = PyFloat_Check(value) || PyLong_Check(value);
   const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;
-  if (number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr)) {
+  const bool converts =
+      number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr);
+  if (plain || (converts && !is_no_number(value))) {
     const double result = PyFloat_AsDouble(value);
     if (result != -1.0 || PyErr_Occurred() == nullptr) return result;
-    if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw nb::python_error();
-    PyErr_Clear();
+    clear_refusal();
   }
   fail("ValueTypeError", "a number (float64) is due, got " + shown(value));
 }
 
 std::int64_t to_int64(PyObject* value) {
   if (!PyLong_Check(value)) {
-    if (PyIndex_Check(value) == 0) {
-      fail("ValueTypeError", "an integer (int64) is due, got " + shown(value));
+    if (PyIndex_Check(value) != 0) {
+      const nb::object index = nb::steal(PyNumber_Index(value));
+      if (index.is_valid()) return to_int64(index.ptr());
+      clear_refusal();
     }
-    const nb::object index = nb::steal(PyNumber_Index(value));
-    if (!index.is_valid()) throw nb::python_error();
-    return to_int64(index.ptr());
+    fail("ValueTypeError", "an integer (int64) is due, got " + shown(value));
   }
   int overflow = 0;
   const long long result = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -44,7 +68,11 @@ std::string to_string(PyObject* value) {
   if (!PyUnicode_Check(value)) fail("ValueTypeError", "a string is due, got " + shown(value));
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(value, &size);
-  if (text == nullptr) throw nb::python_error();
+  if (text == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    fail("ValueTypeError", "a string without lone surrogates is due, got " + shown(value));
+  }
   return std::string(text, static_cast<std::size_t>(size));
 }
 

@@ -57,7 +57,20 @@ std::int64_t microseconds(PyObject* time) {
   return result;
 }
 
-bool exact_in_double(std::int64_t value) { return std::abs(value) <= (std::int64_t{1} << 53); }
+bool exact_in_double(std::int64_t value) {
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  return -limit <= value && value <= limit;
+}
+
+// Compares end - row with range as real numbers: -1, 0 or 1. Rounded differences would put a row
+// out of its own window where the range is smaller than the spacing of floats.
+int compare_distance(double end, double row, double range) {
+  const double rounded = end - row;
+  if (rounded != range) return rounded < range ? -1 : 1;
+  const double part = rounded - end;
+  const double rest = (end - (rounded - part)) - (row + part);  // what rounding took away
+  return rest < 0 ? -1 : rest > 0;
+}
 
 }  // namespace
 
@@ -100,6 +113,16 @@ void Window::turn_real(PyObject* time) {
   clock_.real = true;
 }
 
+// Takes turn_real back, which has lost nothing.
+void Window::turn_whole() {
+  auto& times = clock_.times;
+  for (auto at = times.first(); at != times.last(); ++at) {
+    times.set(at, {.integer = static_cast<std::int64_t>(times[at].real)});
+  }
+  if (clock_.started) clock_.now.integer = static_cast<std::int64_t>(clock_.now.real);
+  clock_.real = false;
+}
+
 int Window::compare(Time a, Time b) const {
   if (clock_.real) return a.real < b.real ? -1 : a.real > b.real;
   return a.integer < b.integer ? -1 : a.integer > b.integer;
@@ -108,8 +131,8 @@ int Window::compare(Time a, Time b) const {
 // Whether a row lies before the start of the window that ends at `end`.
 bool Window::expired(Time row, Time end) const {
   if (clock_.real) {
-    const double start = end.real - rule_.real_range;
-    return rule_.keeps_start ? row.real < start : row.real <= start;
+    const int distance = compare_distance(end.real, row.real, rule_.real_range);
+    return rule_.keeps_start ? distance > 0 : distance >= 0;
   }
   const int128 start = static_cast<int128>(end.integer) - rule_.range;
   return rule_.keeps_start ? row.integer < start : row.integer <= start;
@@ -129,7 +152,10 @@ std::string Window::shown(Time time) const {
   nb::module_ datetime = nb::module_::import_("datetime");
   nb::object epoch = datetime.attr("datetime")(1970, 1, 1);
   nb::object since = datetime.attr("timedelta")(0, 0, time.integer);
-  return nb::str(nb::steal(PyNumber_Add(epoch.ptr(), since.ptr()))).c_str();
+  const nb::object date = nb::steal(PyNumber_Add(epoch.ptr(), since.ptr()));
+  if (date.is_valid()) return nb::str(nb::handle(date)).c_str();
+  PyErr_Clear();  // beyond the year 9999
+  return std::to_string(time.integer) + " microseconds after 1970";
 }
 
 PyObject* Window::push(PyObject* value) {
@@ -142,6 +168,7 @@ PyObject* Window::push(PyObject* value) {
 
 PyObject* Window::push(PyObject* time, PyObject* value) {
   if (!rule_.timed) fail("ValueTypeError", "a rows window takes push(value), got two arguments");
+  KeepKind kind(*this);
   const Time now = read(time);
   const int step = clock_.started ? compare(now, clock_.now) : 1;
   if (step < 0) {
@@ -162,19 +189,21 @@ PyObject* Window::push(PyObject* time, PyObject* value) {
   clock_.times.push_back(now);
   clock_.now = now;
   clock_.started = true;
+  kind.done = true;
   return result;
 }
 
 void Window::advance(PyObject* time) {
   if (!rule_.timed) fail("ValueTypeError", "a rows window has no time to advance");
+  KeepKind kind(*this);
   const Time now = read(time);
   if (clock_.started && compare(now, clock_.now) <= 0) return;
-  if (!rule_.keeps_end) face_->flush();
-  const std::size_t leaving = expired_by(now, face_->size());
-  face_->evict(leaving);
+  const std::size_t leaving = expired_by(now, clock_.times.size());
+  face_->move_on(!rule_.keeps_end, leaving);
   for (std::size_t i = 0; i < leaving; ++i) clock_.times.pop_front();
   clock_.now = now;
   clock_.started = true;
+  kind.done = true;
 }
 
 void Window::check() const {

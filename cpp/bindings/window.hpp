@@ -22,10 +22,12 @@ class Window {
   Window(std::unique_ptr<Face> face, const Rule& rule) : face_(std::move(face)), rule_(rule) {}
   Window(const Window& other)
       : face_(other.face_->clone()), rule_(other.rule_), clock_(other.clock_) {}
+  Window(Window&&) = default;
 
   PyObject* push(PyObject* value);
   PyObject* push(PyObject* time, PyObject* value);
   PyObject* query() { return face_->query(); }
+  Face& face() const { return *face_; }
   void advance(PyObject* time);
   std::size_t size() const { return face_->size(); }
   std::size_t bytes() const { return face_->bytes() + clock_.times.bytes(); }
@@ -46,6 +48,18 @@ class Window {
 
   Time read(PyObject* time);
   void turn_real(PyObject* time);
+  void turn_whole();
+  // A step that fails leaves integer times integers.
+  struct KeepKind {
+    Window& window;
+    bool real;
+    bool done = false;
+    explicit KeepKind(Window& w) : window(w), real(w.clock_.real) {}
+    KeepKind(const KeepKind&) = delete;
+    ~KeepKind() {
+      if (!done && real != window.clock_.real) window.turn_whole();
+    }
+  };
   int compare(Time a, Time b) const;  // -1, 0, 1
   bool expired(Time row, Time end) const;
   std::size_t expired_by(Time end, std::size_t held) const;

@@ -37,5 +37,9 @@ class CapacityError(SlidefoldError, ValueError):
     """A structure of fixed capacity is full."""
 
 
+class BusyError(SlidefoldError, RuntimeError):
+    """A window was used while it was at work, from within its own operator or another thread."""
+
+
 class InvariantError(SlidefoldError, AssertionError):
     """`check()` found a broken invariant: a bug in slidefold or in an operator."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from slidefold import _native
-from slidefold.errors import PairError, WindowError
+from slidefold.errors import OperatorError, PairError, WindowError
 from slidefold.operators import Operator
 from slidefold.windows import Rows, Time
 
@@ -61,6 +61,12 @@ def plan(
     >>> plan(sf.max(), sf.rows(100), optimize="throughput").algorithm
     'slick_deque'
     """
+    if not isinstance(operator, Operator):
+        raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+    if not isinstance(window, (Rows, Time)):
+        raise WindowError(
+            f"a window is due, such as slidefold.rows(100) or slidefold.time('1h'), got {window!r}"
+        )
     if optimize not in ("latency", "throughput"):
         raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
     traits = operator.traits

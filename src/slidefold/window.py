@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 from slidefold import _native
-from slidefold.errors import OperatorError, WindowError
 from slidefold.operators import Operator
 from slidefold.planner import Plan, plan
 from slidefold.windows import Rows, Time
@@ -35,13 +34,6 @@ class Window(_native.WindowCore):
         algorithm: str | None = None,
         checked: bool = False,
     ) -> None:
-        if not isinstance(operator, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
-        if not isinstance(window, (Rows, Time)):
-            raise WindowError(
-                f"a window is due, such as slidefold.rows(100) or slidefold.time('1h'), "
-                f"got {window!r}"
-            )
         self.plan: Plan = plan(operator, window, optimize=optimize, algorithm=algorithm)
         self._options = {"checked": checked}
         super().__init__(self.plan.algorithm, operator, window.rule(), self._options)

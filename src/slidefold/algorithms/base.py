@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any, ClassVar, Self
 
 from slidefold import _native
 from slidefold.errors import OperatorError
 from slidefold.operators import Operator
+
+
+def whole(number: object) -> int | None:
+    """Return a number as an integer, and None if it is not one."""
+    if isinstance(number, bool):
+        return None
+    try:
+        return index(number)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 class Algorithm(_native.Aggregator):

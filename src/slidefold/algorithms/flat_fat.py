@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
-from slidefold.algorithms.base import Algorithm
+from slidefold.algorithms.base import Algorithm, whole
 from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
 from slidefold.operators import Operator
 
@@ -37,8 +36,8 @@ class FlatFat(Algorithm):
         checked: bool = False,
         counted: bool = False,
     ) -> None:
-        if capacity is not None and (isinstance(capacity, bool) or index(capacity) < 1):
-            raise CapacityError(f"FlatFat needs capacity >= 1, got {capacity!r}")
+        if capacity is not None and (whole(capacity) is None or not 1 <= capacity < 2**62):
+            raise CapacityError(f"FlatFat needs a whole capacity >= 1, got {capacity!r}")
         options = {"checked": checked, "counted": counted, "batch": batch}
         self._setup(operator, {**options, "capacity": capacity or 0})
 
@@ -84,7 +83,9 @@ class FlatFat(Algorithm):
 
 
 def _position(position: int) -> int:
-    number = index(position)
-    if number < 0:
+    number = whole(position)
+    if number is None:
+        raise ValueTypeError(f"a position is an integer, got {position!r}")
+    if not 0 <= number < 2**64:
         raise EmptyWindowError(f"no value at position {number}")
     return number

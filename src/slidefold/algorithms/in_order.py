@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from operator import index
-
-from slidefold.algorithms.base import Algorithm
+from slidefold.algorithms.base import Algorithm, whole
 from slidefold.errors import ValueTypeError
 
 
@@ -88,10 +86,10 @@ class Amta(Algorithm):
 
     def bulk_evict(self, count: int) -> None:
         """Remove the `count` oldest values, in O(log n) steps."""
-        number = index(count)
-        if number < 0:
-            raise ValueTypeError(f"bulk_evict needs a count >= 0, got {number}")
-        self._bulk_evict(number)
+        number = whole(count)
+        if number is None or number < 0:
+            raise ValueTypeError(f"bulk_evict needs a whole count >= 0, got {count!r}")
+        self._bulk_evict(min(number, 2**63))
 
 
 class SlickDeque(Algorithm):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from slidefold import _native
@@ -35,7 +33,7 @@ class Operator:
     columns: tuple[str, ...] = ()
     dtype: str = "float64"
     key_dtype: str = "float64"
-    params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    params: tuple[tuple[str, int], ...] = ()
 
     @property
     def native_name(self) -> str:

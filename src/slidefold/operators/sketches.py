@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from slidefold.errors import OperatorError
 from slidefold.operators.base import Operator, columns_of, dtype_of
 
@@ -30,5 +28,5 @@ def bloom(
         "bloom",
         columns_of(column),
         dtype_of(dtype, ("float64", "int64", "str"), "bloom"),
-        params=MappingProxyType({"bits": bits, "hashes": hashes}),
+        params=(("bits", bits), ("hashes", hashes)),
     )

@@ -18,6 +18,7 @@ _NANOSECONDS = {
     "w": 7 * 24 * 3600 * 10**9,
 }
 _PART = re.compile(r"\s*(\d+)\s*([a-z]+)\s*")
+_MONTHS = re.compile(r"\d\s*M(?![A-Za-z])")  # as pandas abbreviates them
 _CALENDAR = {"mo", "month", "months", "q", "y", "year", "years"}
 
 
@@ -41,6 +42,8 @@ def nanoseconds(duration: str | timedelta) -> int:
 
 def _parse(text: str) -> int:
     total, position = 0, 0
+    if _MONTHS.search(text):
+        raise WindowError(f"{text!r}: months differ in length, give days; a minute is '1m'")
     stripped = text.strip().lower()
     while position < len(stripped):
         part = _PART.match(stripped, position)

@@ -24,7 +24,7 @@ class Rows:
         if isinstance(self.n, bool) or n < 1:
             raise WindowError(f"rows needs n >= 1, got {self.n!r}")
         if n >= 2**62:
-            raise WindowError(f"rows needs n < 2**62, got {n}")
+            raise WindowError("rows needs n < 2**62, got a larger one")
         object.__setattr__(self, "n", n)
         if self.closed not in ("right", "left"):
             raise WindowError(

@@ -29,12 +29,14 @@ class Time:
             return
         if isinstance(self.range, bool) or not isinstance(self.range, Real):
             raise WindowError(f"time needs a duration or a number as range, got {self.range!r}")
-        if not (math.isfinite(self.range) and self.range > 0):
-            raise WindowError(f"time needs a finite range > 0, got {self.range!r}")
         if isinstance(self.range, Integral):
             if self.range >= 2**63:
-                raise WindowError(f"time needs a range of 64 bits, got {self.range!r}")
+                raise WindowError("time needs a range of 64 bits, got a larger one")
+            if self.range <= 0:
+                raise WindowError(f"time needs a range > 0, got {self.range!r}")
             object.__setattr__(self, "range", int(self.range))
+        elif not (math.isfinite(self.range) and self.range > 0):
+            raise WindowError(f"time needs a finite range > 0, got {self.range!r}")
         else:
             object.__setattr__(self, "range", float(self.range))
 

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "slidefold/operator.hpp"
@@ -50,7 +51,10 @@ struct Bloom {
   };
 
   State identity() const { return {}; }
-  State lift(std::uint64_t hash) const { return {{hash}, false}; }
+  State lift(std::uint64_t hash) const {
+    State one{{hash}, false};
+    return bits < 128 ? dense(one) : one;
+  }
 
   State combine(const State& older, const State& newer) const {
     if (newer.dense && !older.dense) return combine(newer, older);  // commutes, copies once
@@ -108,10 +112,14 @@ struct Bloom {
   }
 };
 
+// The type of the values that were hashed: equal numbers of another type have another hash.
+enum class BloomKey { kReal, kInteger, kText };
+
 // What a window's Bloom filter lowers to.
 struct BloomFilter {
   std::vector<std::uint64_t> words;
   std::uint64_t bits = 0, hashes = 0;
+  BloomKey key = BloomKey::kReal;
   bool contains(std::uint64_t hash) const {
     return Bloom::contains(words.data(), bits, hashes, hash);
   }
@@ -131,8 +139,11 @@ template <class T>
 struct BloomOf : Bloom {
   using In = T;
   using Out = BloomFilter;
+  static constexpr BloomKey key = std::is_floating_point_v<T> ? BloomKey::kReal
+                                  : std::is_integral_v<T>     ? BloomKey::kInteger
+                                                              : BloomKey::kText;
   State lift(const T& value) const { return Bloom::lift(hash_value(value)); }
-  Out lower(const State& state) const { return {Bloom::lower(state).words, bits, hashes}; }
+  Out lower(const State& state) const { return {Bloom::lower(state).words, bits, hashes, key}; }
 };
 
 }  // namespace slidefold

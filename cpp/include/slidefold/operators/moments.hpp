@@ -1,10 +1,10 @@
 // Variance, standard deviation and the geometric mean.
 //
-// Layout: var and std: count, mean and the sum of squared deviations. geomean: sum of logarithms
-// and
-//   count.
-// Invariants: two parts merge by the pairwise (Chan) formula, so that 1e9 + noise keeps its digits.
-// Cost: var ten flops a combine; geomean one addition a combine and one logarithm a lift.
+// Layout: var and std: count, one of the values (the pivot), the mean's distance from it, and the
+//   sum of squared deviations. geomean: sum of logarithms and count.
+// Invariants: two parts merge by the pairwise (Chan) formula. The mean is never rounded to the
+//   size of the values, only its distance from one of them: 1e9 + noise keeps all its digits.
+// Cost: var twelve flops a combine; geomean one addition a combine and one logarithm a lift.
 // Paper: reactive-aggregator-flatfat, Table 1 (SampleStdDev, GeometricMean), in a form that neither
 //   cancels nor overflows. Floats: not invertible.
 #pragma once
@@ -24,18 +24,22 @@ struct Var {
 
   using In = T;
   struct State {
-    double n = 0, mean = 0, m2 = 0;
+    double n = 0, pivot = 0, offset = 0, m2 = 0;  // the mean is pivot + offset
   };
   using Out = double;
   State identity() const { return {}; }
-  State lift(T value) const { return {1, static_cast<double>(value), 0}; }
+  State lift(T value) const {
+    const auto pivot = static_cast<double>(value);
+    return {1, pivot, 0, pivot - pivot};  // NaN for what is not finite
+  }
   State combine(const State& older, const State& newer) const {
     const double n = older.n + newer.n;
     if (older.n == 0) return newer;
     if (newer.n == 0) return older;
-    const double delta = newer.mean - older.mean;
+    const double delta = (newer.pivot - older.pivot) + (newer.offset - older.offset);
     const double share = newer.n / n;
-    return {n, older.mean + delta * share, older.m2 + newer.m2 + delta * delta * older.n * share};
+    return {n, older.pivot, older.offset + delta * share,
+            older.m2 + newer.m2 + delta * delta * older.n * share};
   }
   bool defined(const State& state) const { return state.n > static_cast<double>(ddof); }
   Out lower(const State& state) const {

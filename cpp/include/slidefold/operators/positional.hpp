@@ -6,13 +6,22 @@
 // Paper: reactive-aggregator-flatfat, Table 1 (Collect). First and last are selective.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "slidefold/operator.hpp"
 
 namespace slidefold {
+
+// Equality for check(): NaN is one value.
+template <class T>
+inline bool same_value(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) return a == b || (a != a && b != b);
+  return a == b;
+}
 
 enum class End { kFirst, kLast };
 
@@ -36,7 +45,7 @@ struct AtEnd {
   bool defined(const State& state) const { return state.some; }
   Out lower(const State& state) const { return state.value; }
   bool same(const State& a, const State& b) const {
-    return a.some == b.some && (!a.some || a.value == b.value || a.value != a.value);
+    return a.some == b.some && (!a.some || same_value(a.value, b.value));
   }
 };
 
@@ -72,7 +81,9 @@ struct Collect {
     older.insert(older.end(), newer.begin(), newer.end());
   }
   Out lower(const State& state) const { return state; }
-  bool same(const State& a, const State& b) const { return a == b; }
+  bool same(const State& a, const State& b) const {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_value<T>);
+  }
 };
 
 }  // namespace slidefold

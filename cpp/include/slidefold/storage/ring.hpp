@@ -115,10 +115,10 @@ class Ring {
   }
 
   void rollback() {
-    for (Cursor at = saved_last_; at < last_; ++at) release(at);
     for (auto entry = journal_.rbegin(); entry != journal_.rend(); ++entry) {
-      slots_[entry->first & mask_] = std::move(entry->second);
+      if (entry->first < saved_last_) slots_[entry->first & mask_] = std::move(entry->second);
     }
+    for (Cursor at = saved_last_; at < last_; ++at) release(at);
     first_ = saved_first_;
     last_ = saved_last_;
     close();

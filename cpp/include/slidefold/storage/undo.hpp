@@ -23,7 +23,10 @@ class Undoable {
     }
   }
   void commit() {
-    if constexpr (kUndo) store_.commit();
+    if constexpr (kUndo) {
+      store_.commit();
+      if constexpr (!std::is_trivially_destructible_v<Marks>) saved_ = Marks{};  // own nothing
+    }
   }
   void rollback() {
     if constexpr (kUndo) {

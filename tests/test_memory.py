@@ -1,0 +1,284 @@
+"""Windows that are filled and emptied for ever do not grow, and let go of what has left."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slidefold as sf
+from tests.support.algorithms import STEPPING, WINDOWS, fitting, make, takes
+from tests.support.cases import BY_ID, SHORT, Case
+from tests.support.traps import Sprung, Trap
+
+PAIRS = [
+    pytest.param(name, case, id=f"{name}-{case}")
+    for case in SHORT
+    for name in fitting(case.operator)
+]
+
+
+class Thing:
+    """Something whose end can be watched."""
+
+
+@sf.operator
+class Latest:
+    """The latest thing, with states of its own: selective."""
+
+    lift = staticmethod(lambda thing: thing)
+    combine = staticmethod(lambda older, newer: newer)
+    lower = staticmethod(lambda thing: None)
+    newer_wins = staticmethod(lambda older, newer: True)
+
+
+@sf.operator
+class Bag:
+    """All things, in tuples: invertible."""
+
+    lift = staticmethod(lambda thing: (thing,))
+    combine = staticmethod(lambda older, newer: older + newer)
+    lower = staticmethod(len)
+    remove = staticmethod(lambda whole, older: whole[len(older) :])
+
+
+HOLDERS = {
+    "first": sf.first(dtype="object"),
+    "last": sf.last(dtype="object"),
+    "collect": sf.collect(dtype="object"),
+    "user-latest": Latest(),
+    "user-bag": Bag(),
+}
+HOLDING = [
+    pytest.param(name, operator, id=f"{name}-{which}")
+    for which, operator in HOLDERS.items()
+    for name in fitting(operator)
+]
+
+
+@pytest.mark.parametrize(("name", "case"), PAIRS)
+def test_filled_and_emptied_for_ever(name: str, case: Case) -> None:
+    heavy = case.operator.name in ("concat", "collect") or name == "recalc"
+    size = 60 if heavy else 700
+    window = make(name, case.operator)
+    values = case.stream(size)
+    seen = []
+    for _ in range(12):
+        for value in values:
+            window.insert(value)
+        largest = window.nbytes
+        window.query()
+        while len(window):
+            window.evict()
+        seen.append(max(largest, window.nbytes))
+    assert max(seen[2:]) <= max(seen[:2]), seen
+
+
+@pytest.mark.parametrize(("name", "case"), PAIRS)
+def test_slid_for_ever(name: str, case: Case) -> None:
+    size = 40
+    window = make(name, case.operator)
+    values = case.stream(50 * size)
+    seen = []
+    for at, value in enumerate(values):
+        window.insert(value)
+        if len(window) > size:
+            window.evict()
+        if at % 7 == 0:
+            window.query()
+        if at % size == 0:
+            seen.append(window.nbytes)
+    assert max(seen[10:]) <= max(seen[:10]), seen
+
+
+@pytest.mark.parametrize("closed", ["right", "left"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_live_windows_do_not_grow(name: str, closed: str) -> None:
+    operator = sf.sum(dtype="int64") if takes(name, sf.sum(dtype="int64")) else sf.max()
+    by_row = sf.Window(operator, sf.rows(30, closed=closed), algorithm=name)
+    by_time = sf.Window(operator, sf.time(30, closed=closed), algorithm=name)
+    seen = []
+    for at in range(6000):
+        by_row.push(1)
+        if at % 10:
+            by_time.push(at, 1)
+        else:
+            by_time.advance(at)
+        if at % 100 == 99:
+            seen.append(by_row.nbytes + by_time.nbytes)
+    assert max(seen[20:]) <= max(seen[:20])
+
+
+@pytest.mark.parametrize(("name", "operator"), HOLDING)
+def test_evicted_objects_are_released(name: str, operator: Any) -> None:
+    window = make(name, operator)
+    for size in (1, 2, 3, 10, 100):
+        alive: weakref.WeakSet[Thing] = weakref.WeakSet()
+        for _ in range(size):
+            thing = Thing()
+            alive.add(thing)
+            window.insert(thing)
+        del thing
+        window.query()
+        while len(window):
+            window.evict()
+        assert len(alive) == 0, f"{len(alive)} of {size} are held by an empty window"
+
+
+@pytest.mark.parametrize(("name", "operator"), HOLDING)
+def test_a_sliding_window_holds_few_objects(name: str, operator: Any) -> None:
+    """What has left may live on in an aggregate for a while, never for long."""
+    size = 20
+    window = make(name, operator)
+    alive: weakref.WeakSet[Thing] = weakref.WeakSet()
+    most = 0
+    for at in range(50 * size):
+        thing = Thing()
+        alive.add(thing)
+        window.insert(thing)
+        del thing
+        if len(window) > size:
+            window.evict()
+        if at % 3 == 0:
+            window.query()
+        if at > 2 * size:
+            most = max(most, len(alive))
+    assert most <= 2 * size + 2
+    del window
+    assert len(alive) == 0
+
+
+@pytest.mark.parametrize(("name", "operator"), HOLDING)
+def test_copies_hold_their_own(name: str, operator: Any) -> None:
+    window = make(name, operator, checked=True)
+    alive: weakref.WeakSet[Thing] = weakref.WeakSet()
+    for _ in range(10):
+        thing = Thing()
+        alive.add(thing)
+        window.insert(thing)
+    del thing
+    twin = window.copy()
+    del window
+    twin.check()
+    assert len(alive) > 0
+    twin.query()
+    del twin
+    assert len(alive) == 0
+
+
+@pytest.mark.parametrize("where", ["combine", "lower"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_what_was_refused_is_released(name: str, where: str) -> None:
+    trap = Trap()
+    if not takes(name, trap.operator):
+        trap = Trap("invertible" if name == "subtract_on_evict" else "selective")
+
+    class Word(str):
+        """A string that can be watched."""
+
+        __slots__ = ("__weakref__",)
+
+    window = sf.Window(trap.operator, sf.rows(5), algorithm=name)
+    for k in range(40):
+        trap.set(where, k % 4 + 1)
+        word = Word("x" * (k % 3 + 1))
+        watch = weakref.ref(word)
+        refused = False
+        try:
+            window.push(word)
+        except Sprung:
+            refused = True
+            trap.error = Sprung()  # its traceback holds the word
+        trap.unset()
+        del word
+        assert not refused or watch() is None
+
+
+@pytest.mark.parametrize("name", STEPPING)
+def test_no_reference_is_lost(name: str) -> None:
+    """10^5 steps with one and the same object, errors among them: its count is what it was."""
+    thing = Thing()
+    for operator in HOLDERS.values():
+        if not takes(name, operator):
+            continue
+        window = make(name, operator)
+        before = sys.getrefcount(thing)
+        for at in range(10_000 if name == "recalc" else 25_000):
+            window.insert(thing)
+            if at % 5 == 0:
+                window.query()
+            if len(window) > 8:
+                window.evict()
+        while len(window):
+            window.evict()
+        with pytest.raises(IndexError):
+            window.evict()
+        del window
+        assert sys.getrefcount(thing) == before
+
+
+def test_no_block_is_lost() -> None:
+    """Errors, copies, slides and results, again and again: as many blocks of memory as before."""
+    trap = Trap()
+
+    def round_trip() -> None:
+        for name in WINDOWS:
+            for operator in (sf.concat(), sf.max_by(dtype="object"), trap.operator, sf.bloom()):
+                if not takes(name, operator):
+                    continue
+                window = sf.Window(operator, sf.rows(3), algorithm=name, checked=True)
+                right = {"max_by": ("x", 1.0), "bloom": 1.0}.get(operator.name, "x")
+                for _ in range(6):
+                    window.push(right)
+                for wrong in (None, 1j):
+                    if operator is not trap.operator:
+                        with pytest.raises(TypeError):
+                            window.push(wrong)
+                trap.set("combine", 1)
+                try:
+                    window.push(right)
+                    window.copy().push(right)
+                except Sprung:
+                    trap.error = Sprung()
+                trap.unset()
+        for case_id in ("sum-float64", "concat", "collect-int64", "bloom-str-300"):
+            case = BY_ID[case_id]
+            make("daba_lite", case.operator).slide(case.kind.column(case.stream(20)), 3)
+            with pytest.raises(TypeError):
+                make("daba_lite", case.operator).slide(np.zeros(3, dtype="f4")[::2], 3)
+
+    for _ in range(3):
+        round_trip()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(20):
+        round_trip()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 200
+
+
+def test_nothing_is_left_at_exit() -> None:
+    """The binding library reports every object that outlives the interpreter."""
+    code = (
+        "import numpy as np, slidefold as sf\n"
+        "w = sf.Window(sf.first(dtype='object'), sf.rows(3)); w.push(object()); v = w.copy()\n"
+        "a = sf.algorithms.DabaLite(sf.sum()); r = a.slide(np.arange(9.0), 3)\n"
+        "f = sf.Window(sf.bloom(), sf.rows(2)).push(1.0)\n"
+        "try: a.insert('x')\n"
+        "except TypeError: pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=120,
+    )
+    assert done.stderr == ""

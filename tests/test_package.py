@@ -1,0 +1,280 @@
+"""The package as a whole: names, imports, docs, registries, and who enters Python."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+import threading
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import slidefold as sf
+from slidefold import _native, reference
+from slidefold.operators import BUILT_IN
+from slidefold.reference import operators as plain
+from tests.support.algorithms import OFFERS, REGISTERED, fitting, make
+from tests.support.cases import BUILT_IN as CASES
+from tests.support.cases import BY_ID, Case
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(sf.__path__, "slidefold.")
+    if not module.name.startswith(("slidefold._native", "slidefold.cli", "slidefold.spark"))
+]
+
+
+def run_python(code: str) -> str:
+    """Run code in a fresh interpreter with this one's path."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class TestImports:
+    def test_without_optional_packages(self) -> None:
+        """slidefold needs neither pyspark nor numba nor pandas, and imports none of them."""
+        code = """
+import sys
+OPTIONAL = {"pyspark", "py4j", "numba", "llvmlite", "pandas", "polars", "datasketches"}
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in OPTIONAL:
+            raise ModuleNotFoundError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocker())
+import slidefold as sf
+w = sf.Window(sf.max(), sf.rows(2))
+assert [w.push(x) for x in (1.0, 3.0, 2.0)] == [1.0, 3.0, 3.0]
+import slidefold.reference
+print(sorted(OPTIONAL & set(sys.modules)))
+"""
+        assert run_python(code).strip() == "[]"
+
+    def test_only_one_door_to_the_native_module(self) -> None:
+        source = Path(sf.__file__).parent
+        for path in source.rglob("*.py"):
+            if path.name != "_native.py":
+                text = path.read_text(encoding="utf-8")
+                assert not re.search(r"^\s*(from|import) .*_native_ext", text, re.M), path.name
+
+    def test_typed(self) -> None:
+        assert files(sf).joinpath("py.typed").is_file()
+        assert files(sf).joinpath("_native_ext.pyi").is_file()
+
+
+class TestNames:
+    def test_public_names_are_listed(self) -> None:
+        public = {
+            name
+            for name, value in vars(sf).items()
+            if not name.startswith("_")
+            and not (isinstance(value, type(sf)) and name not in ("algorithms", "errors"))
+        }
+        assert public == set(sf.__all__)
+        assert len(sf.__all__) == len(set(sf.__all__))
+        assert list(sf.__all__) == sorted(sf.__all__)
+
+    @pytest.mark.parametrize("name", MODULES)
+    def test_all_of_every_module_exists(self, name: str) -> None:
+        module = importlib.import_module(name)
+        assert module.__doc__
+        for public in getattr(module, "__all__", []):
+            assert hasattr(module, public)
+
+    def test_errors_are_what_they_resemble(self) -> None:
+        kinds = [e for e in vars(sf.errors).values() if isinstance(e, type)]
+        for kind in kinds:
+            assert issubclass(kind, sf.errors.SlidefoldError)
+            if kind is not sf.errors.SlidefoldError:
+                assert len(kind.__bases__) == 2
+                assert kind.__bases__[1].__module__ == "builtins"
+            assert kind.__doc__
+
+    def test_version(self) -> None:
+        assert re.fullmatch(r"\d+\.\d+\.\d+", sf.__version__)
+
+
+class TestDocs:
+    @pytest.mark.parametrize("name", [n for n in sf.__all__ if n not in ("algorithms", "errors")])
+    def test_public_things_have_docs(self, name: str) -> None:
+        thing = getattr(sf, name)
+        doc = thing.__doc__
+        assert doc, name
+        if not isinstance(thing, type):
+            assert ">>>" in doc, f"{name} shows no example"
+
+    @pytest.mark.parametrize("name", REGISTERED)
+    def test_algorithms_have_docs(self, name: str) -> None:
+        cls = REGISTERED[name]
+        assert cls.__doc__
+        assert cls.__doc__ != sf.algorithms.Algorithm.__doc__
+
+    @pytest.mark.parametrize("name", MODULES)
+    def test_examples_run(self, name: str) -> None:
+        results = doctest.testmod(importlib.import_module(name))
+        assert results.failed == 0
+
+    def test_readme_names_every_algorithm_and_error(self) -> None:
+        text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+        for cls in REGISTERED.values():
+            assert f"`{cls.__name__}`" in text
+        for name, kind in vars(sf.errors).items():
+            if isinstance(kind, type) and kind is not sf.errors.SlidefoldError:
+                assert f"`{name}`" in text
+
+
+class TestRegistries:
+    def test_every_native_algorithm_has_a_class(self) -> None:
+        native = {name for name, _, _ in _native.algorithms()}
+        assert native <= {*sf.algorithms.REGISTRY}
+        assert {*sf.algorithms.REGISTRY} <= {*REGISTERED}
+        for name, cls in REGISTERED.items():
+            assert cls.name == name
+            assert name == re.sub(r"(?<!^)([A-Z])", r"_\1", cls.__name__).lower()
+            assert cls.__name__ in sf.algorithms.__all__
+
+    def test_the_table_of_the_tests_is_complete(self) -> None:
+        """An algorithm without a line in tests/support/algorithms.py would be passed over."""
+        assert {*REGISTERED} <= {*OFFERS}
+        native = {name: (inv, sel) for name, inv, sel in _native.algorithms()}
+        for name, cls in REGISTERED.items():
+            offers = OFFERS[name]
+            if name in native:
+                assert native[name] == (offers.needs == "invertible", offers.needs == "selective")
+            steps = ("insert", "evict", "query", "copy", "slide", "check")
+            for method in ("push",) if offers.pushes else steps:
+                assert callable(getattr(cls, method)), (name, method)
+            for extra in offers.extras:
+                assert hasattr(cls, extra), (name, extra)
+
+    def test_every_algorithm_has_its_plain_version(self) -> None:
+        for cls in REGISTERED.values():
+            assert cls.__name__ in reference.__all__
+
+    def test_every_operator_has_its_cases(self) -> None:
+        tried = {(case.operator.name, case.operator.dtype) for case in CASES}
+        assert {name for name, _ in tried} == {*BUILT_IN}
+        for name, function in BUILT_IN.items():
+            for dtype in ("float64", "int64", "str", "object"):
+                try:
+                    function(dtype=dtype)
+                except (TypeError, ValueError):
+                    continue
+                assert (name, dtype) in tried, f"no case for {name} of {dtype}"
+
+    def test_every_operator_has_its_plain_version(self) -> None:
+        without = {"bloom"}  # a sketch: its hash is its own
+        for name in {*BUILT_IN} - without:
+            camel = "".join(part.capitalize() for part in name.split("_"))
+            assert hasattr(plain, camel), f"slidefold.reference.operators lacks {camel}"
+
+    def test_every_operator_is_public(self) -> None:
+        for name, function in BUILT_IN.items():
+            assert getattr(sf, name) is function
+
+
+def python_calls(run: Any) -> int:
+    """Count the calls of Python functions while something runs."""
+    calls = 0
+
+    def profile(_frame: Any, event: str, _arg: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    previous = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(previous)
+    return calls - 1  # for `run` itself, a lambda
+
+
+class TestEnteringPython:
+    @pytest.mark.parametrize("case", CASES, ids=str)
+    def test_no_built_in_calls_python_for_a_row(self, case: Case) -> None:
+        values = case.stream(200)
+        column = case.kind.column(values)
+        for name in fitting(case.operator):
+            algorithm = make(name, case.operator)
+            assert python_calls(lambda a=algorithm: a.slide(column, 7)) == 0, name
+            assert python_calls(lambda a=algorithm: a.slide(column, 7, drain=True)) == 0, name
+            assert python_calls(lambda a=algorithm: a.latencies(column, 7)) == 0, name
+        window = sf.Window(case.operator, sf.rows(7))
+        assert python_calls(lambda: [window.push(value) for value in values]) <= 1
+
+    def test_a_users_operator_is_seen_calling(self) -> None:
+        """The counter counts: a user's operator enters Python for every row."""
+        case = BY_ID["user-product"]
+        algorithm = make("daba_lite", case.operator)
+        assert python_calls(lambda: algorithm.slide(case.stream(200), 7)) > 200
+
+    @pytest.mark.parametrize(
+        "case_id",
+        [
+            case.id
+            for case in CASES
+            if case.operator.dtype in ("float64", "int64", "any")
+            and case.operator.name not in ("collect", "bloom")  # results are made in Python
+        ],
+    )
+    def test_slide_lets_other_threads_run(self, case_id: str) -> None:
+        """While a column slides, a thread that waits for the interpreter gets it.
+
+        The switch interval is so long that no thread gets the interpreter unless another one
+        lets go of it; nothing but slide does, between starting the signal and reading it.
+        """
+        case = BY_ID[case_id]
+        names = fitting(case.operator)
+        column = case.kind.column(case.stream(20_000))
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1000.0)
+        try:
+            for name in names:
+                slide = make(name, case.operator).slide
+                assert any(_ran_during(lambda s=slide: s(column, 50)) for _ in range(200)), name
+        finally:
+            sys.setswitchinterval(interval)
+
+    def test_the_signal_is_quiet_where_the_interpreter_is_held(self) -> None:
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1000.0)
+        try:
+            assert not any(_ran_during(lambda: sum(range(100_000))) for _ in range(5))
+        finally:
+            sys.setswitchinterval(interval)
+
+
+def _ran_during(run: Any) -> bool:
+    """Tell whether a waiting thread got the interpreter while `run` ran."""
+    gate = threading.Lock()
+    gate.acquire()
+    seen: list[bool] = []
+
+    def wait() -> None:
+        with gate:
+            seen.append(True)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    gate.release()
+    run()
+    ran = bool(seen)
+    thread.join()
+    return ran
