@@ -10,7 +10,7 @@ void fail(const char* kind, const std::string& sentence) {
 
 std::string shown(PyObject* value) {
   std::string text = nb::repr(value).c_str();
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  if (text.size() > 60) text = text.substr(0, 57) + "\u2026";
   return text + " (" + Py_TYPE(value)->tp_name + ")";
 }
 

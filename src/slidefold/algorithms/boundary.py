@@ -53,7 +53,7 @@ def _require_window(range: int, slide: int, chunk: int | None = None) -> None:
 class Boundary(_native.BoundaryCore):
     """What Sba and Pba share. Use one of them."""
 
-    parallel: ClassVar[bool]
+    name: ClassVar[str]
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Boundary(_native.BoundaryCore):
             raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
         self.operator = operator
         self._options = options
-        _native.BoundaryCore.__init__(self, self.parallel, operator, options)
+        _native.BoundaryCore.__init__(self, self.name == "pba", operator, options)
 
     def copy(self) -> Self:
         """Return an independent copy, in O(n)."""
@@ -141,7 +141,7 @@ class Sba(Boundary):
     array([5., 6., 6.])
     """
 
-    parallel = False
+    name = "sba"
 
 
 class Pba(Boundary):
@@ -155,4 +155,4 @@ class Pba(Boundary):
     [None, None, 5.0, 5.0, 4.0]
     """
 
-    parallel = True
+    name = "pba"
