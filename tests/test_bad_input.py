@@ -322,9 +322,9 @@ class TestWindows:
             for window in (by_row, by_time):
                 for step in (window.push, window.insert):
                     with refused(ValueTypeError, "got 3 arguments"):
-                        step(1, 2, 3)  # type: ignore[call-overload]
+                        step(1, 2, 3)
                     with refused(ValueTypeError, "got 0 arguments"):
-                        step()  # type: ignore[call-overload]
+                        step()
 
     @pytest.mark.parametrize("closed", ["right", "left", "both", "neither"])
     @pytest.mark.parametrize("name", WINDOWS)
@@ -425,6 +425,7 @@ class TestExtras:
                 for gone in (-1, 3, 2**63):
                     with refused(EmptyWindowError, f"no value at position {gone}"):
                         step(gone)
+                wrong: Any
                 for wrong in ("1", 1.5, [1]):
                     with refused(ValueTypeError, "position"):
                         step(wrong)

@@ -15,7 +15,8 @@ import pytest
 import slidefold as sf
 from tests.support.algorithms import STEPPING, WINDOWS, fitting, make, takes
 from tests.support.cases import BY_ID, SHORT, Case
-from tests.support.traps import Sprung, Trap
+from tests.support.traps import SprungError, Trap
+from tests.support.user_operators import made
 
 PAIRS = [
     pytest.param(name, case, id=f"{name}-{case}")
@@ -48,12 +49,12 @@ class Bag:
     remove = staticmethod(lambda whole, older: whole[len(older) :])
 
 
-HOLDERS = {
+HOLDERS: dict[str, Any] = {
     "first": sf.first(dtype="object"),
     "last": sf.last(dtype="object"),
     "collect": sf.collect(dtype="object"),
-    "user-latest": Latest(),
-    "user-bag": Bag(),
+    "user-latest": made(Latest),
+    "user-bag": made(Bag),
 }
 HOLDING = [
     pytest.param(name, operator, id=f"{name}-{which}")
@@ -192,9 +193,9 @@ def test_what_was_refused_is_released(name: str, where: str) -> None:
         refused = False
         try:
             window.push(word)
-        except Sprung:
+        except SprungError:
             refused = True
-            trap.error = Sprung()  # its traceback holds the word
+            trap.error = SprungError()  # its traceback holds the word
         trap.unset()
         del word
         assert not refused or watch() is None
@@ -244,8 +245,8 @@ def test_no_block_is_lost() -> None:
                 try:
                     window.push(right)
                     window.copy().push(right)
-                except Sprung:
-                    trap.error = Sprung()
+                except SprungError:
+                    trap.error = SprungError()
                 trap.unset()
         for case_id in ("sum-float64", "concat", "collect-int64", "bloom-str-300"):
             case = BY_ID[case_id]

@@ -197,7 +197,7 @@ class TestMean:
 
     @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=20))
     def test_floats_against_fractions(self, values: list[float]) -> None:
-        exact = sum(map(Fraction, values)) / len(values)
-        slack = Fraction(1e-12) * sum(abs(Fraction(x)) for x in values) / len(values)
+        exact = sum(map(Fraction, values), Fraction()) / len(values)
+        slack = Fraction(1e-12) * sum(map(abs, map(Fraction, values)), Fraction()) / len(values)
         for name, result in folds(sf.mean(), values).items():
             assert abs(Fraction(result) - exact) <= slack + Fraction(5e-324), name

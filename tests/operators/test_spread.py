@@ -18,8 +18,9 @@ from tests.support.folds import fold, folds, slid
 
 
 def exact_variance(values: list[float], ddof: int) -> Fraction:
-    center = sum(map(Fraction, values)) / len(values)
-    return sum(((Fraction(x) - center) ** 2 for x in values), Fraction()) / (len(values) - ddof)
+    center = sum(map(Fraction, values), Fraction()) / len(values)
+    apart = [Fraction(x) - center for x in values]
+    return sum((x * x for x in apart), Fraction()) / (len(values) - ddof)
 
 
 class TestVariance:

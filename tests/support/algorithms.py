@@ -7,11 +7,13 @@ without a line here fails a test instead of being passed over.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import slidefold as sf
 from slidefold.operators import Operator
+from slidefold.planner import EVENT_ALGORITHMS
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,25 @@ OFFERS = {
 }
 
 
+def snake(name: str) -> str:
+    """Return the name of a class as the registry spells it: DabaLite is daba_lite."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
 def _registered() -> dict[str, type[Any]]:
-    public: list[Any] = [getattr(sf.algorithms, name) for name in sf.algorithms.__all__]
-    return {item.name: item for item in public if isinstance(getattr(item, "name", None), str)}
+    public: dict[str, Any] = {name: getattr(sf.algorithms, name) for name in sf.algorithms.__all__}
+    return {
+        snake(name): item
+        for name, item in public.items()
+        if isinstance(item, type) and not item.__subclasses__()
+    }
 
 
 REGISTERED = _registered()
 STEPPING = [name for name in REGISTERED if name in OFFERS and OFFERS[name].steps]
 PUSHING = [name for name in REGISTERED if name in OFFERS and OFFERS[name].pushes]
 ANY_OPERATOR = [name for name in STEPPING if not OFFERS[name].needs]
-WINDOWS = [name for name in STEPPING if name in sf.planner.EVENT_ALGORITHMS]
+WINDOWS = [name for name in STEPPING if name in EVENT_ALGORITHMS]
 
 
 def takes(name: str, operator: Operator) -> bool:

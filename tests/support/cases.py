@@ -233,17 +233,11 @@ BUILT_IN = [
 ]
 
 
-def _user(factory: Any) -> Operator:
-    """Make a user's operator; mypy takes a decorated class for what it was before."""
-    made: Operator = factory()
-    return made
-
-
 USERS = [
-    Case("user-product", _user(user.Product), PLAIN_COUNTS, user.product_of),
-    Case("user-reversible", _user(user.Reversible), PLAIN_COUNTS, user.product_of),
-    Case("user-compose", _user(user.Compose), PLAIN_PAIRS, user.composition_of),
-    Case("user-longest", _user(user.Longest), WORDS, user.longest_of),
+    Case("user-product", user.made(user.Product), PLAIN_COUNTS, user.product_of),
+    Case("user-reversible", user.made(user.Reversible), PLAIN_COUNTS, user.product_of),
+    Case("user-compose", user.made(user.Compose), PLAIN_PAIRS, user.composition_of),
+    Case("user-longest", user.made(user.Longest), WORDS, user.longest_of),
 ]
 
 CASES = BUILT_IN + USERS

@@ -7,7 +7,7 @@ from typing import Any
 import slidefold as sf
 
 
-class Sprung(Exception):
+class SprungError(Exception):
     """What a trap raises; tests look for the very object."""
 
 
@@ -25,7 +25,7 @@ class Trap:
     def __init__(self, kind: str = "plain") -> None:
         self.where = ""
         self.countdown = 0
-        self.error: BaseException = Sprung()
+        self.error: BaseException = SprungError()
         self.calls: dict[str, int] = {}
         tick = self._tick
 
@@ -82,7 +82,7 @@ class Trap:
     def set(self, where: str, countdown: int, error: BaseException | None = None) -> None:
         """Raise at the `countdown`-th call of a function from now on."""
         self.where, self.countdown = where, countdown
-        self.error = error or Sprung(where, countdown)
+        self.error = error or SprungError(where, countdown)
 
     def unset(self) -> None:
         """Never raise."""
@@ -112,18 +112,19 @@ class Checker:
         self.held: list[str] = []
         self.sprung = 0
 
-    def run(self, step: Any, held_after: list[str]) -> Any:
+    def run(self, step: Any, held_after: list[str]) -> None:
         """Run a step; afterwards the window holds `held_after`, or what it held if it raised."""
+        raised: BaseException | None = None
         try:
-            result = step()
-        except (Sprung, SprungHard) as error:
-            assert error is self.trap.error, "the exception comes out as it is"
-            self.sprung += 1
-            result = None
-        else:
+            step()
+        except (SprungError, SprungHard) as error:
+            raised = error
+        if raised is None:
             self.held = held_after
+        else:
+            assert raised is self.trap.error, "the exception comes out as it is"
+            self.sprung += 1
         self.verify()
-        return result
 
     def verify(self) -> None:
         """Compare with the list, with the trap unset for as long."""

@@ -38,7 +38,7 @@ def one_sentence(error: BaseException) -> str:
 
 @contextmanager
 def refused(kind: type[Exception], *naming: str) -> Iterator[None]:
-    """Expect an error of slidefold that is also the built-in it resembles, and names the culprit."""
+    """Expect an error of slidefold that is also the built-in it resembles, and names things."""
     with pytest.raises(kind) as caught:
         yield
     assert type(caught.value) is kind

@@ -35,7 +35,7 @@ def counts(window: sf.Time, times: list[Any]) -> list[int]:
     return results
 
 
-ZONES = st.sampled_from(
+ZONES: Any = st.sampled_from(
     [None, UTC, NEW_YORK, BERLIN, LORD_HOWE, timezone(timedelta(hours=5, minutes=45, seconds=7))]
 )
 
@@ -48,7 +48,7 @@ ZONES = st.sampled_from(
 def test_any_datetimes(times: list[datetime], length: str | timedelta, closed: str) -> None:
     times.sort(key=moment)
     units = {"1h": timedelta(hours=1), "90s": timedelta(seconds=90)}
-    span = units.get(length) if isinstance(length, str) else length  # type: ignore[arg-type]
+    span = units.get(length) if isinstance(length, str) else length
     span = span or timedelta(days=int(str(length)[:-1]))
     expected = []
     for at, time in enumerate(times):
@@ -112,6 +112,8 @@ def test_a_zone_that_does_not_know() -> None:
     """A tzinfo whose offset is None leaves a datetime naive, as in Python."""
 
     class Unknown(tzinfo):
+        tzname = dst = None  # type: ignore[assignment]
+
         def utcoffset(self, _: datetime | None) -> timedelta | None:
             return None
 
@@ -121,6 +123,8 @@ def test_a_zone_that_does_not_know() -> None:
 
 def test_an_error_in_a_zone_comes_out_as_it_is() -> None:
     class Broken(tzinfo):
+        tzname = dst = None  # type: ignore[assignment]
+
         def utcoffset(self, _: datetime | None) -> timedelta | None:
             raise LookupError("no such zone")
 
@@ -147,7 +151,7 @@ def test_before_1970_and_far_away() -> None:
 
 
 @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns"])
-def test_datetime64(unit: str) -> None:
+def test_datetime64(unit: Any) -> None:
     days = ["1600-01-01", "1969-12-31", "1970-01-01", "2024-02-29", "2024-03-01"]
     if unit == "ns":  # which reaches from 1677 to 2262
         days[0] = "1700-01-01"

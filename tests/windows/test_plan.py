@@ -10,7 +10,7 @@ import slidefold as sf
 from slidefold.errors import OperatorError, PairError, WindowError
 from tests.support.algorithms import WINDOWS, fitting
 from tests.support.cases import CASES, Case
-from tests.support.user_operators import Compose, Longest, Reversible
+from tests.support.user_operators import Compose, Longest, Reversible, made
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ from tests.support.user_operators import Compose, Longest, Reversible
         (sf.sum(), "daba_lite", "two_stacks_lite"),
         (sf.max(), "daba_lite", "slick_deque"),
         (sf.concat(), "daba_lite", "two_stacks_lite"),
-        (Compose(), "daba_lite", "two_stacks_lite"),
-        (Longest(), "daba_lite", "slick_deque"),
-        (Reversible(), "subtract_on_evict", "subtract_on_evict"),
+        (made(Compose), "daba_lite", "two_stacks_lite"),
+        (made(Longest), "daba_lite", "slick_deque"),
+        (made(Reversible), "subtract_on_evict", "subtract_on_evict"),
     ],
     ids=str,
 )

@@ -43,7 +43,7 @@ def test_insert_is_push_without_a_result(case: Case) -> None:
     values = case.stream(11)
     for value in values:
         pushed.push(value)
-        assert inserted.insert(value) is None
+        inserted.insert(value)
     assert len(inserted) == len(pushed) == 4
     assert case.right(inserted.query(), values[-4:])
 

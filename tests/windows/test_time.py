@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,15 +26,16 @@ CLOSED = ["right", "left", "both", "neither"]
 
 def inside(time: Any, end: Any, length: Any, closed: str) -> bool:
     """Tell whether a row lies in the window that ends at `end`, in exact arithmetic."""
-    start, time, end = Fraction(end) - Fraction(length), Fraction(time), Fraction(end)
-    after = time >= start if closed in ("left", "both") else time > start
-    before = time <= end if closed in ("right", "both") else time < end
+    at, last = Fraction(time), Fraction(end)
+    start = last - Fraction(length)
+    after = at >= start if closed in ("left", "both") else at > start
+    before = at <= last if closed in ("right", "both") else at < last
     return after and before
 
 
 WHOLE = st.integers(0, 6) | st.sampled_from([0, 1, 10, 100])
 PARTS = WHOLE | st.sampled_from([0.5, 0.25, 0.1, 0.2, 0.3, 1e-9, 1e9])
-RANGES = {
+RANGES: dict[str, Any] = {
     "ints": (st.integers(1, 12), WHOLE, st.integers(-(10**15), 10**15)),
     "floats": (
         st.floats(1e-9, 20.0) | st.sampled_from([0.1, 0.3, 1e-7, 2.0]),
@@ -86,7 +88,7 @@ def machine_of(case: Case, closed: str, kind: str) -> type[RuleBasedStateMachine
             self.started = True
             self.rows.append((self.now, value))
             for window in self.windows.values():
-                assert window.insert(self.now, value) is None
+                window.insert(self.now, value)
 
         @rule(values=st.lists(case.kind.strategy, max_size=4))
         def peers(self, values: list[Any]) -> None:
@@ -98,7 +100,7 @@ def machine_of(case: Case, closed: str, kind: str) -> type[RuleBasedStateMachine
             self.now = self.now + step if self.started else self.now
             self.started = True
             for window in self.windows.values():
-                assert window.advance(self.now) is None
+                window.advance(self.now)
 
         @rule(step=st.integers(0, 50))
         def advance_backwards_is_nothing(self, step: int) -> None:
@@ -238,11 +240,11 @@ class TestNumbers:
         window.check()
 
     def test_numpy_numbers(self) -> None:
-        import numpy as np
-
-        window = sf.Window(sf.count(), sf.time(np.int64(10)))
+        whole: Any = np.int64(10)
+        window = sf.Window(sf.count(), sf.time(whole))
         assert [window.push(t, None) for t in (np.int32(0), np.int64(10), 11)] == [1, 1, 2]
-        window = sf.Window(sf.count(), sf.time(np.float32(0.5)))
+        half: Any = np.float32(0.5)
+        window = sf.Window(sf.count(), sf.time(half))
         assert [window.push(t, None) for t in (np.float32(0), np.float64(0.5), 0.75)] == [1, 1, 2]
 
 
