@@ -58,7 +58,10 @@ class BoundaryRowsFace final : public BoundaryFace {
     rows_.check(&contents);
   }
 
-  PyObject* query() override { return Port<Op>::lower(op_, rows_.query(), !rows_.complete()); }
+  PyObject* query() override {
+    if (!rows_.complete()) return Port<Op>::lower(op_, op_.identity(), true);
+    return Port<Op>::lower(op_, rows_.query(), false);
+  }
 
   PyObject* push(PyObject* value) override {
     State state = Port<Op>::lift(op_, value);
