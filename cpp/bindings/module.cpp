@@ -378,7 +378,8 @@ bool bloom_contains(const BloomFilter& filter, PyObject* value) {
 }
 
 void bind_bloom(nb::module_& m) {
-  auto filter_class = nb::class_<BloomFilter>(m, "BloomFilter");
+  auto filter_class = nb::class_<BloomFilter>(
+      m, "BloomFilter", "A Bloom filter: `value in filter` is never wrong when it says no.");
   filter_class
       .def(
           "__contains__",

@@ -9,8 +9,16 @@ void fail(const char* kind, const std::string& sentence) {
 }
 
 std::string shown(PyObject* value) {
-  std::string text = nb::repr(value).c_str();
-  if (text.size() > 60) text = text.substr(0, 57) + "\u2026";
+  const nb::object repr = nb::steal(PyObject_Repr(value));
+  if (!repr.is_valid()) throw nb::python_error();
+  const char* utf8 = PyUnicode_AsUTF8(repr.ptr());
+  if (utf8 == nullptr) PyErr_Clear();  // lone surrogates
+  std::string text = utf8 == nullptr ? "something" : utf8;
+  if (text.size() > 60) {
+    std::size_t end = 57;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // no half characters
+    text = text.substr(0, end) + "\u2026";
+  }
   return text + " (" + Py_TYPE(value)->tp_name + ")";
 }
 
