@@ -129,13 +129,21 @@ class TestValues:
                         run(values, 2)
 
     def test_a_long_value_is_cut_short(self) -> None:
-        with refused(ValueTypeError, "...", "(str)"):
-            sf.Window(sf.sum(), sf.rows(2)).push("x" * 10_000)
+        for letter in ("x", "é", "日", "\U0001f600", "\0"):
+            with refused(ValueTypeError, "…", "(str)"):
+                sf.Window(sf.sum(), sf.rows(2)).push(letter * 10_000)
 
     def test_an_error_of_the_value_itself_comes_out(self) -> None:
         class Broken:
             def __float__(self) -> float:
                 raise LookupError("no number here")
+
+        class Strange:
+            def __repr__(self) -> str:
+                return "\ud800"
+
+        with refused(ValueTypeError, "Strange"):
+            sf.Window(sf.sum(), sf.rows(2)).push(Strange())
 
         class Unshown:
             def __repr__(self) -> str:

