@@ -102,13 +102,14 @@ format: $(VENV)/.dev ## Format Python and C++ in place
 # The sanitized module lies in a package of its own, which sitecustomize.py puts before the
 # installed one. The sanitizers must be in the process before Python; libstdc++ too, or they would
 # not see exceptions being thrown. Python allocates with malloc, so that its objects are watched, but
-# leaks by design, so that leaks are not. pytest must not capture what the sanitizers write.
+# leaks by design, so that leaks are not. pytest must not capture what the sanitizers write. -O0
+# compiles in a third of the time of -O1 (12 s against 34 s for one algorithm's bindings).
 SANITIZE := $(CURDIR)/build/sanitize
 .PHONY: sanitize
 sanitize: $(VENV)/.dev ## All native code under ASan and UBSan (SANITIZE_TESTS=...)
 	@echo "Building with ASan and UBSan"
 	@cmake -S . -B $(SANITIZE) -G Ninja --log-level=ERROR -DPython_EXECUTABLE=$(PY) \
-	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 \
+	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
 	  -DSLIDEFOLD_SANITIZE=address,undefined >/dev/null
 	@cmake --build $(SANITIZE) -- --quiet
 	@UBSAN_OPTIONS=print_stacktrace=1 \
