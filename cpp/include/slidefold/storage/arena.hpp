@@ -46,10 +46,12 @@ class Arena {
         used_(other.used_),
         room_(other.room_) {
     chunks_.reserve(other.chunks_.size());
+    bases_.reserve(other.chunks_.size());
     for (const Chunk& from : other.chunks_) {
       chunks_.push_back(from);
       chunks_.back().data = nullptr;
       if (from.data != nullptr) chunks_.back().data = copied(from.data, from.size, from.size);
+      bases_.push_back(chunks_.back().data);
     }
   }
   Arena(Arena&& other) noexcept : slab_(other.slab_) { swap(other); }
@@ -61,8 +63,8 @@ class Arena {
     for (Chunk& chunk : chunks_) release(chunk);
   }
 
-  std::byte* operator[](NodeId id) { return chunks_[id >> shift_].data + place(id); }
-  const std::byte* operator[](NodeId id) const { return chunks_[id >> shift_].data + place(id); }
+  std::byte* operator[](NodeId id) { return bases_[id >> shift_] + place(id); }
+  const std::byte* operator[](NodeId id) const { return bases_[id >> shift_] + place(id); }
 
   std::size_t used() const { return used_; }
   std::size_t room() const { return room_; }
@@ -173,7 +175,7 @@ class Arena {
       chunk.map.resize((size + 63) / 64);
       std::byte* data = copied(chunk.data, chunk.size, size);
       release(chunk);
-      chunk.data = data;
+      chunk.data = bases_[0] = data;
       set_free(chunk, chunk.size, size);
       room_ += size - chunk.size;
       chunk.size = size;
@@ -183,7 +185,9 @@ class Arena {
     }
     const std::uint32_t size = room_ == 0 ? 1 : whole;
     if (vacant_.empty()) {
+      if (bases_.capacity() == bases_.size()) bases_.reserve(2 * bases_.size() + 1);
       chunks_.emplace_back();
+      bases_.push_back(nullptr);
       vacant_.push_back(static_cast<std::uint32_t>(chunks_.size() - 1));
     }
     if (size < whole) std::sort(vacant_.rbegin(), vacant_.rend());  // a small chunk is the first
@@ -191,7 +195,7 @@ class Arena {
     const std::uint32_t c = vacant_.back();
     Chunk& chunk = chunks_[c];
     chunk.map.assign((size + 63) / 64, 0);
-    chunk.data = copied(nullptr, 0, size);
+    chunk.data = bases_[c] = copied(nullptr, 0, size);
     chunk.size = size;
     chunk.used = chunk.hint = 0;
     chunk.place = static_cast<std::uint32_t>(open_.size());
@@ -228,6 +232,7 @@ class Arena {
     std::swap(shift_, other.shift_);
     std::swap(mask_, other.mask_);
     chunks_.swap(other.chunks_);
+    bases_.swap(other.bases_);
     open_.swap(other.open_);
     vacant_.swap(other.vacant_);
     std::swap(used_, other.used_);
@@ -239,6 +244,7 @@ class Arena {
   std::uint32_t shift_ = 0;
   NodeId mask_ = 0;
   std::vector<Chunk> chunks_;
+  std::vector<std::byte*> bases_;      // of the chunks, for a node's address in one look
   std::vector<std::uint32_t> open_;    // chunks with a free node, the next to use last
   std::vector<std::uint32_t> vacant_;  // places in chunks_ whose chunk was given back
   std::size_t used_ = 0;

@@ -34,7 +34,7 @@ class ReadTree : public Tree<Op, Time> {
     if (empty() || until < since) return op_.identity();
     const auto [l, side] = this->join(since, until);
     Folder<Op> result(op_);
-    add(l, side == Base::Side::kLeft ? this->level(l).left : this->level(l).right, &since, &until,
+    add(l, side == Base::Side::kLeft ? this->level(l).left.node : this->level(l).right.node, &since, &until,
         result);
     return result.take();
   }
@@ -52,7 +52,7 @@ class ReadTree : public Tree<Op, Time> {
     // In the left subtree it may be the entry after it: one level more has it, if it is not there.
     std::optional<std::pair<Time, State>> found;
     for (int from = l; !found && from <= this->top(); ++from) {
-      NodeId id = side == Base::Side::kLeft ? this->level(from).left : this->level(from).right;
+      NodeId id = side == Base::Side::kLeft ? this->level(from).left.node : this->level(from).right.node;
       for (int at = from;; --at) {
         const NodeView node = nodes_.at(at, id);
         const Index i = Base::upper_bound(node, t);
@@ -84,7 +84,7 @@ class ReadTree : public Tree<Op, Time> {
     const auto [fold, count] = check_node(this->top(), this->root(), nullptr, nullptr, reached);
     require(count == this->size_, "I9: size is the number of entries");
     nodes_.check(reached);
-    require(this->levels_.back().left == this->levels_.back().right, "I8: there is one root");
+    require(this->levels_.back().left.node == this->levels_.back().right.node, "I8: there is one root");
     check_spine(true);
     check_spine(false);
     check_suffixes();
@@ -176,7 +176,7 @@ class ReadTree : public Tree<Op, Time> {
     std::vector<State> above;  // the fold of the spine aggregates so far, if any
     for (int l = this->top(); l >= 0; --l) {
       const auto& level = this->level(l);
-      require(id == (left ? level.left : level.right), "I8: fingers are the ends of their levels");
+      require(id == (left ? level.left.node : level.right.node), "I8: fingers are the ends of their levels");
       const NodeView node = nodes_.at(l, id);
       const Index count = node.size();
       const bool root = l == this->top();
@@ -190,9 +190,9 @@ class ReadTree : public Tree<Op, Time> {
       if (left && !root && !above.empty()) fold.add(above[0]);
       const State truth = fold.take();
       if (root) {
-        require_same(op_, level.left_agg, truth, "I5: the root has the inner aggregate");
+        require_same(op_, level.left.agg, truth, "I5: the root has the inner aggregate");
       } else {
-        require_same(op_, left ? level.left_agg : level.right_agg, truth,
+        require_same(op_, left ? level.left.agg : level.right.agg, truth,
                      left ? "I6: left spine nodes have left aggregates"
                           : "I7: right spine nodes have right aggregates");
         above.assign(1, truth);
@@ -203,8 +203,8 @@ class ReadTree : public Tree<Op, Time> {
 
   void check_suffixes() const {
     if (this->suffixes_from_ == kNoNode) return;
-    require(this->suffixes_from_ == this->level(0).left, "I10: suffixes are the left leaf's");
-    const NodeView leaf = nodes_.leaf(this->level(0).left);
+    require(this->suffixes_from_ == this->level(0).left.node, "I10: suffixes are the left leaf's");
+    const NodeView leaf = nodes_.leaf(this->level(0).left.node);
     for (Index i = 0; i < leaf.size(); ++i) {
       require_same(op_, this->suffixes_[leaf.head->first + i],
                    this->fold(leaf.values + i, leaf.size() - i), "I10: suffixes are folds");

@@ -48,31 +48,36 @@ class Tree : protected NodeOps<Op, Time> {
   }
 
   // Precondition of both: not empty.
-  Time oldest() const { return nodes_.leaf(levels_[0].left).times[0]; }
+  Time oldest() const { return nodes_.leaf(levels_[0].left.node).times[0]; }
   Time youngest() const {
-    const NodeView leaf = nodes_.leaf(levels_[0].right);
+    const NodeView leaf = nodes_.leaf(levels_[0].right.node);
     return leaf.times[leaf.size() - 1];
   }
 
   State query() const {
     if (empty()) return op_.identity();
-    const State& inner = levels_.back().left_agg;
+    const State& inner = levels_.back().left.agg;
     if (height() == 1) return inner;
-    State result = op_.combine(levels_[0].left_agg, inner);
-    absorb(op_, result, levels_[0].right_agg);
+    State result = op_.combine(levels_[0].left.agg, inner);
+    absorb(op_, result, levels_[0].right.agg);
     return result;
   }
 
   void insert(Time t, State value) {
     if (empty()) return plant(t, std::move(value));
-    Level& finger = levels_[0];
-    NodeView leaf = nodes_.leaf(finger.right);
+    Finger& finger = levels_[0].right;
+    NodeView leaf = nodes_.leaf(finger.node);
     const Index count = leaf.size();
     if (leaf.times[count - 1] < t) {
-      nodes_.touch(0, finger.right);
+      nodes_.touch(0, finger.node);
       if (leaf.head->first + count > nodes_.max_entries()) this->straighten(leaf);
       if (count < nodes_.max_entries()) [[likely]] {
-        absorb(op_, height() == 1 ? finger.left_agg : finger.right_agg, value);
+        absorb(op_, height() == 1 ? levels_[0].left.agg : finger.agg, value);
+        if constexpr (Base::kCheap) {
+          finger.part = op_.combine(finger.part, value);
+        } else {
+          finger.stale = true;
+        }
         leaf.times[count] = t;
         leaf.values[count] = std::move(value);
         leaf.head->count = count + 1;
@@ -98,7 +103,7 @@ class Tree : protected NodeOps<Op, Time> {
   // Says whether there was an entry at t.
   bool evict(Time t) {
     if (empty()) return false;
-    const NodeView leaf = nodes_.leaf(levels_[0].left);
+    const NodeView leaf = nodes_.leaf(levels_[0].left.node);
     Path path;
     if (!(t < leaf.times[0]) && !(leaf.times[0] < t)) {
       if (height() > 1 && leaf.size() > 1) return evict_oldest(), true;
@@ -136,9 +141,16 @@ class Tree : protected NodeOps<Op, Time> {
   using typename Base::NodeView;
 
   enum class Side { kLeft, kRight };
+  // An end of a level: its node, a time that bounds what lies beyond it, its location-sensitive
+  // aggregate, and the part of it that is the node's own.
+  struct Finger {
+    NodeId node = kNoNode;
+    bool stale = true;  // part and bound are out of date
+    Time bound{};       // left: the node's last time; right: its first
+    State agg{}, part{};
+  };
   struct Level {
-    NodeId left, right;
-    State left_agg, right_agg;
+    Finger left, right;
   };
   struct Step {
     NodeId node;
@@ -157,21 +169,24 @@ class Tree : protected NodeOps<Op, Time> {
   int top() const { return height() - 1; }
   Level& level(int l) { return levels_[static_cast<std::size_t>(l)]; }
   const Level& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
-  NodeId root() const { return levels_.back().left; }
-  bool on_left(int l, NodeId id) const { return level(l).left == id; }
-  bool on_right(int l, NodeId id) const { return level(l).right == id; }
+  NodeId root() const { return levels_.back().left.node; }
+  bool on_left(int l, NodeId id) const { return level(l).left.node == id; }
+  bool on_right(int l, NodeId id) const { return level(l).right.node == id; }
 
   // Before a node changes. The left leaf's suffixes are void then.
   void touch(int l, NodeId id) {
     nodes_.touch(l, id);
-    if (l == 0 && id == suffixes_from_) suffixes_from_ = kNoNode;
+    if (l == 0 && id == suffixes_from_) {
+      suffixes_from_ = kNoNode;
+      levels_[0].left.stale = true;
+    }
   }
 
   Path spine_path(Side side, Index at) {
     Path path;
     path.side = side;
     path.known = 0;
-    path[0] = {side == Side::kLeft ? levels_[0].left : levels_[0].right, at};
+    path[0] = {side == Side::kLeft ? levels_[0].left.node : levels_[0].right.node, at};
     return path;
   }
 
@@ -179,9 +194,9 @@ class Tree : protected NodeOps<Op, Time> {
     if (l > path.known) {
       path.known = l;
       if (path.side == Side::kLeft) {
-        path[l] = {level(l).left, 0};
+        path[l] = {level(l).left.node, 0};
       } else {
-        path[l] = {level(l).right, nodes_.inner(level(l).right).size()};
+        path[l] = {level(l).right.node, nodes_.inner(level(l).right.node).size()};
       }
     }
     return path[l];
@@ -192,10 +207,8 @@ class Tree : protected NodeOps<Op, Time> {
   std::pair<int, Side> join(Time from, Time to) const {
     int l = 0;
     for (; l < top(); ++l) {
-      const NodeView right = nodes_.at(l, level(l).right);
-      if (!(from < right.times[0])) return {l, Side::kRight};
-      const NodeView left = nodes_.at(l, level(l).left);
-      if (!(left.times[left.size() - 1] < to)) break;
+      if (!(from < level(l).right.bound)) return {l, Side::kRight};
+      if (!(level(l).left.bound < to)) break;
     }
     return {l, Side::kLeft};
   }
@@ -205,7 +218,7 @@ class Tree : protected NodeOps<Op, Time> {
     auto [l, side] = join(t, t);
     path.known = l;
     path.side = side;
-    NodeId id = side == Side::kLeft ? level(l).left : level(l).right;
+    NodeId id = side == Side::kLeft ? level(l).left.node : level(l).right.node;
     for (;; --l) {
       const NodeView node = nodes_.at(l, id);
       const Index at = Base::lower_bound(node, t);
@@ -223,7 +236,7 @@ class Tree : protected NodeOps<Op, Time> {
     leaf.times[0] = t;
     leaf.values[0] = value;
     leaf.head->count = 1;
-    levels_.push_back({id, id, std::move(value), State{}});
+    levels_.push_back({{id, true, t, std::move(value), State{}}, {id, true, t, State{}, State{}}});
     size_ = 1;
   }
 
@@ -232,7 +245,9 @@ class Tree : protected NodeOps<Op, Time> {
     const NodeId old = root();
     const NodeId id = nodes_.make(height());
     nodes_.inner(id).children[0] = old;
-    levels_.push_back({id, id, State{}, State{}});
+    Finger finger;
+    finger.node = id;
+    levels_.push_back({finger, finger});
   }
 
   // The leaf of the path has one entry more: splits what overflows, repairs what changed.
@@ -258,9 +273,15 @@ class Tree : protected NodeOps<Op, Time> {
     // One child and one entry more at the right end: the aggregate above grows with them.
     const auto [id, at] = path[l];
     const NodeView node = nodes_.inner(id);
-    State& agg = l == top() ? level(l).left_agg : level(l).right_agg;
+    Finger& finger = level(l).right;
+    State& agg = l == top() ? level(l).left.agg : finger.agg;
     absorb(op_, agg, node.aggs[at]);
     absorb(op_, agg, node.values[at]);
+    if constexpr (Base::kCheap) {
+      finger.part = op_.combine(finger.part, op_.combine(node.aggs[at], node.values[at]));
+    } else {
+      finger.stale = true;
+    }
     marks.right = l - 1;
     repair_spines(marks);
   }
@@ -275,7 +296,7 @@ class Tree : protected NodeOps<Op, Time> {
     const Index keep = uneven ? node.size() - 2 : this->min_entries() + 1;
     auto [t, value] = this->split(l, node, nodes_.at(l, made), keep);
     this->put_inner(nodes_.inner(parent), at, t, std::move(value), made);
-    if (on_right(l, id)) level(l).right = made;
+    if (on_right(l, id)) level(l).right.node = made;
   }
 
   Index min_entries() const { return nodes_.min_entries(); }
@@ -286,12 +307,14 @@ class Tree : protected NodeOps<Op, Time> {
     bool root = false;
   };
 
-  void mark(int l, NodeId id, Marks& marks) const {
+  void mark(int l, NodeId id, Marks& marks) {
     if (l == top()) {
       marks.root = true;
     } else if (on_left(l, id)) {
+      level(l).left.stale = true;
       marks.left = std::max(marks.left, l);
     } else {
+      level(l).right.stale = true;
       marks.right = std::max(marks.right, l);
     }
   }
@@ -335,7 +358,7 @@ class Tree : protected NodeOps<Op, Time> {
 
   void repair_root() {
     const NodeView node = nodes_.at(top(), root());
-    State& agg = levels_.back().left_agg;
+    State& agg = levels_.back().left.agg;
     const Index count = node.size();
     if (height() == 1) {
       agg = this->fold(node.values, count);
@@ -351,36 +374,42 @@ class Tree : protected NodeOps<Op, Time> {
   }
 
   void repair_left(int l) {
-    const NodeView node = nodes_.at(l, level(l).left);
-    State& agg = level(l).left_agg;
-    if (l > 0) {
-      agg = this->fold_pairs(node.values, node.aggs + 1, node.size());
-    } else if (suffixes_from_ == level(0).left) {
-      agg = suffixes_[node.head->first];
-    } else {
-      agg = this->fold(node.values, node.size());
+    Finger& finger = level(l).left;
+    if (finger.stale) {
+      const NodeView node = nodes_.at(l, finger.node);
+      const Index count = node.size();
+      finger.bound = node.times[count - 1];
+      finger.part = l > 0 ? this->fold_pairs(node.values, node.aggs + 1, count)
+                          : this->fold(node.values, count);
+      finger.stale = false;
     }
-    if (l + 1 < top()) absorb(op_, agg, level(l + 1).left_agg);
+    const bool kept = l == 0 && suffixes_from_ == finger.node;
+    const State& part = kept ? suffixes_[nodes_.leaf(finger.node).head->first] : finger.part;
+    finger.agg = l + 1 < top() ? State(op_.combine(part, level(l + 1).left.agg)) : part;
   }
 
   void repair_right(int l) {
-    const NodeView node = nodes_.at(l, level(l).right);
-    State part = l > 0 ? this->fold_pairs(node.aggs, node.values, node.size())
-                       : this->fold(node.values, node.size());
-    State& agg = level(l).right_agg;
-    agg = l + 1 < top() ? State(op_.combine(level(l + 1).right_agg, part)) : std::move(part);
+    Finger& finger = level(l).right;
+    if (finger.stale) {
+      const NodeView node = nodes_.at(l, finger.node);
+      finger.bound = node.times[0];
+      finger.part = l > 0 ? this->fold_pairs(node.aggs, node.values, node.size())
+                          : this->fold(node.values, node.size());
+      finger.stale = false;
+    }
+    finger.agg = l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
   }
 
   // The left leaf, not the root, has another entry.
   void evict_oldest() {
-    const NodeId id = levels_[0].left;
+    const NodeId id = levels_[0].left.node;
     nodes_.touch(0, id);
     const NodeView leaf = nodes_.leaf(id);
     if (suffixes_from_ != id) keep_suffixes(id);
     Base::take_leaf(leaf, 0);
     --size_;
     const State& rest = suffixes_[leaf.head->first];
-    levels_[0].left_agg = height() == 2 ? rest : State(op_.combine(rest, levels_[1].left_agg));
+    levels_[0].left.agg = height() == 2 ? rest : State(op_.combine(rest, levels_[1].left.agg));
   }
 
   void keep_suffixes(NodeId id) {
@@ -457,7 +486,7 @@ class Tree : protected NodeOps<Op, Time> {
     const bool joined = a + b + 1 <= most;
     if (joined) {
       this->merge(l, parent, at);
-      if (on_right(l, right)) level(l).right = left;
+      if (on_right(l, right)) level(l).right.node = left;
     } else {
       this->move(l, parent, at, std::max<Index>(1, (leftwards ? b - a : a - b) / 2), leftwards);
       refresh(l, parent, at + 1, marks);
