@@ -51,16 +51,21 @@ inline void clear_items(T* items, std::size_t count) {
   }
 }
 
+template <class Time, class State>
+class Slab;
+
 // A node's arrays, from its first entry on.
 template <class Time, class State>
 struct View {
   Head* head;
-  Time* times;
-  State* values;
-  State* aggs;  // inner nodes only, as are the next two
-  std::uint64_t* counts;
-  NodeId* children;
+  const Slab<Time, State>* slab;
   std::uint32_t size() const { return head->count; }
+  Time* times() const { return slab->times(head) + head->first; }
+  State* values() const { return slab->values(head) + head->first; }
+  // Inner nodes only:
+  State* aggs() const { return slab->aggs(head); }
+  std::uint64_t* counts() const { return slab->counts(head); }
+  NodeId* children() const { return slab->children(head); }
 };
 
 template <class Time, class State>
@@ -83,44 +88,36 @@ class Slab {
   std::size_t stride() const { return stride_; }
   std::size_t entries() const { return entries_; }
 
-  View<Time, State> view(std::byte* node) const {
-    auto* head = reinterpret_cast<Head*>(node);
-    const std::size_t first = head->first;
-    return {head,
-            reinterpret_cast<Time*>(node + sizeof(Head)) + first,
-            reinterpret_cast<State*>(node + values_) + first,
-            reinterpret_cast<State*>(node + aggs_),
-            reinterpret_cast<std::uint64_t*>(node + counts_),
-            reinterpret_cast<NodeId*>(node + children_)};
-  }
+  // A node's arrays, from its first slot on.
+  Time* times(Head* node) const { return at<Time>(node, sizeof(Head)); }
+  State* values(Head* node) const { return at<State>(node, values_); }
+  State* aggs(Head* node) const { return at<State>(node, aggs_); }
+  std::uint64_t* counts(Head* node) const { return at<std::uint64_t>(node, counts_); }
+  NodeId* children(Head* node) const { return at<NodeId>(node, children_); }
+
+  static Head* head(std::byte* node) { return reinterpret_cast<Head*>(node); }
+  static Head* head(const std::byte* node) { return head(const_cast<std::byte*>(node)); }
 
   void construct(std::byte* node) const {
     ::new (node) Head{0, 0};
     if constexpr (!kTrivial) {
-      const auto v = view(node);
-      std::uninitialized_value_construct_n(v.values, entries_);
-      if (inner_) std::uninitialized_value_construct_n(v.aggs, entries_ + 1);
+      std::uninitialized_value_construct_n(values(head(node)), entries_);
+      if (inner_) std::uninitialized_value_construct_n(aggs(head(node)), entries_ + 1);
     }
   }
   void destroy(std::byte* node) const {
     if constexpr (!kTrivial) {
-      reinterpret_cast<Head*>(node)->first = 0;
-      const auto v = view(node);
-      std::destroy_n(v.values, entries_);
-      if (inner_) std::destroy_n(v.aggs, entries_ + 1);
-    } else {
-      (void)node;
+      std::destroy_n(values(head(node)), entries_);
+      if (inner_) std::destroy_n(aggs(head(node)), entries_ + 1);
     }
+    (void)node;
   }
   void reset(std::byte* node) const {
     if constexpr (!kTrivial) {
-      *reinterpret_cast<Head*>(node) = {0, 0};
-      const auto v = view(node);
-      clear_items(v.values, entries_);
-      if (inner_) clear_items(v.aggs, entries_ + 1);
-    } else {
-      (void)node;
+      clear_items(values(head(node)), entries_);
+      if (inner_) clear_items(aggs(head(node)), entries_ + 1);
     }
+    (void)node;
   }
   // Copies into raw memory.
   void copy(std::byte* to, const std::byte* from) const {
@@ -140,25 +137,24 @@ class Slab {
     if constexpr (kTrivial) {
       std::memcpy(to, from, stride_);
     } else {
-      auto* source = const_cast<std::byte*>(from);
-      const Head head = *reinterpret_cast<const Head*>(from);
-      *reinterpret_cast<Head*>(to) = {0, 0};
-      const auto t = view(to);
-      auto f = view(source);
-      f.times -= head.first;
-      f.values -= head.first;
-      std::copy_n(f.times, entries_, t.times);
-      std::copy_n(f.values, entries_, t.values);
+      Head *const t = head(to), *const f = head(from);
+      std::copy_n(times(f), entries_, times(t));
+      std::copy_n(values(f), entries_, values(t));
       if (inner_) {
-        std::copy_n(f.aggs, entries_ + 1, t.aggs);
-        std::copy_n(f.counts, entries_ + 1, t.counts);
-        std::copy_n(f.children, entries_ + 1, t.children);
+        std::copy_n(aggs(f), entries_ + 1, aggs(t));
+        std::copy_n(counts(f), entries_ + 1, counts(t));
+        std::copy_n(children(f), entries_ + 1, children(t));
       }
-      *t.head = head;
+      *t = *f;
     }
   }
 
  private:
+  template <class T>
+  static T* at(Head* node, std::size_t offset) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(node) + offset);
+  }
+
   std::size_t entries_;
   bool inner_;
   std::size_t values_, aggs_, counts_, children_, stride_;
@@ -180,9 +176,15 @@ class Nodes {
   std::uint32_t max_entries() const { return most_; }
   std::uint32_t min_entries() const { return (most_ + 1) / 2 - 1; }
 
-  NodeView leaf(NodeId id) const { return leaf_slab_.view(raw(leaves_, id)); }
-  NodeView inner(NodeId id) const { return inner_slab_.view(raw(inners_, id)); }
-  NodeView at(int level, NodeId id) const { return level == 0 ? leaf(id) : inner(id); }
+  [[gnu::always_inline]] NodeView leaf(NodeId id) const {
+    return {Slab<Time, State>::head(leaves_[id]), &leaf_slab_};
+  }
+  [[gnu::always_inline]] NodeView inner(NodeId id) const {
+    return {Slab<Time, State>::head(inners_[id]), &inner_slab_};
+  }
+  [[gnu::always_inline]] NodeView at(int level, NodeId id) const {
+    return level == 0 ? leaf(id) : inner(id);
+  }
 
   // A new empty node. Views of nodes of the same kind are void afterwards.
   NodeId make(int level) {
@@ -207,9 +209,9 @@ class Nodes {
     free(level, id);
   }
 
-  // Hands a subtree to the free list in O(1); with `last` false all but its last child's.
+  // Hands a subtree to the free list in O(1); with `last` false without that of its last child.
   void defer(int level, NodeId id, bool last = true) {
-    const std::uint32_t end = level == 0 ? 0 : inner(id).size() + (last ? 1 : 0);
+    const std::uint32_t end = level == 0 ? 0 : last ? kAll : inner(id).size();
     deferred_.push_back({id, 0, end, level});
   }
   std::size_t deferred() const { return deferred_.size(); }
@@ -270,6 +272,7 @@ class Nodes {
   }
 
  private:
+  static constexpr std::uint32_t kAll = ~std::uint32_t{0};  // not looked at yet
   struct Frame {
     NodeId node;
     std::uint32_t next, end;  // children that still wait
@@ -300,17 +303,15 @@ class Nodes {
     Journal& operator=(Journal&&) = default;
   };
 
-  static std::byte* raw(const Arena<Slab<Time, State>>& arena, NodeId id) {
-    return const_cast<std::byte*>(arena[id]);
-  }
   const Slab<Time, State>& slab(int level) const { return level == 0 ? leaf_slab_ : inner_slab_; }
 
   void free(int level, NodeId id) { level == 0 ? leaves_.drop(id) : inners_.drop(id); }
 
   void reclaim() {
     Frame& top = deferred_.back();
+    if (top.end == kAll) top.end = inner(top.node).size() + 1;
     if (top.level > 1 && top.next < top.end) {
-      const NodeId child = inner(top.node).children[top.next++];
+      const NodeId child = inner(top.node).children()[top.next++];
       defer(top.level - 1, child);
       return;
     }
@@ -318,7 +319,7 @@ class Nodes {
     deferred_.pop_back();
     if (done.level == 1) {
       const auto node = inner(done.node);
-      for (std::uint32_t i = done.next; i < done.end; ++i) leaves_.drop(node.children[i]);
+      for (std::uint32_t i = done.next; i < done.end; ++i) leaves_.drop(node.children()[i]);
     }
     free(done.level, done.node);
   }
@@ -326,10 +327,11 @@ class Nodes {
   std::size_t waiting_below(const Frame& frame) const {
     require(live(frame.level, frame.node), "nodes I4: a deferred node is not free");
     std::size_t total = 1;
-    for (std::uint32_t i = frame.next; i < frame.end; ++i) {
-      const NodeId child = inner(frame.node).children[i];
+    const std::uint32_t end = frame.end == kAll ? inner(frame.node).size() + 1 : frame.end;
+    for (std::uint32_t i = frame.next; i < end; ++i) {
+      const NodeId child = inner(frame.node).children()[i];
       const int level = frame.level - 1;
-      total += waiting_below({child, 0, level == 0 ? 0 : inner(child).size() + 1, level});
+      total += waiting_below({child, 0, level == 0 ? 0 : kAll, level});
     }
     return total;
   }

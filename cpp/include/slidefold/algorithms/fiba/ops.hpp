@@ -70,14 +70,15 @@ class NodeOps {
     const Index count = node.size();
     if (count <= 32) {
       Index at = 0;
-      for (Index i = 0; i < count; ++i) at += node.times[i] < t ? 1u : 0u;
+      for (Index i = 0; i < count; ++i) at += node.times()[i] < t ? 1u : 0u;
       return at;
     }
-    return static_cast<Index>(std::lower_bound(node.times, node.times + count, t) - node.times);
+    return static_cast<Index>(std::lower_bound(node.times(), node.times() + count, t) -
+                              node.times());
   }
   static Index upper_bound(const NodeView& node, Time t) {
     const Index at = lower_bound(node, t);
-    return at < node.size() && !(t < node.times[at]) ? at + 1 : at;
+    return at < node.size() && !(t < node.times()[at]) ? at + 1 : at;
   }
 
   // v0 * .. * v_{n-1}, n > 0.
@@ -129,61 +130,59 @@ class NodeOps {
   // The up-aggregate: the whole subtree.
   State up(int level, const NodeView& node) const {
     const Index count = node.size();
-    if (level == 0) return fold(node.values, count);
-    State result = fold_pairs(node.aggs, node.values, count);
-    absorb(op_, result, node.aggs[count]);
+    if (level == 0) return fold(node.values(), count);
+    State result = fold_pairs(node.aggs(), node.values(), count);
+    absorb(op_, result, node.aggs()[count]);
     return result;
   }
 
   static std::uint64_t entries_below(int level, const NodeView& node) {
     std::uint64_t total = node.size();
     if (level > 0) {
-      for (Index i = 0; i <= node.size(); ++i) total += node.counts[i];
+      for (Index i = 0; i <= node.size(); ++i) total += node.counts()[i];
     }
     return total;
   }
 
-  void put_leaf(NodeView node, Index at, Time t, State value) const {
+  void put_leaf(const NodeView& node, Index at, Time t, State value) const {
     const Index count = node.size();
     if (node.head->first + count > nodes_.max_entries()) straighten(node);
     if (node.head->first > 0 && at < count / 2) {
-      slide_items(node.times, node.times - 1, at);
-      slide_items(node.values, node.values - 1, at);
+      slide_items(node.times(), node.times() - 1, at);
+      slide_items(node.values(), node.values() - 1, at);
       --node.head->first;
-      --node.times;
-      --node.values;
     } else {
-      slide_items(node.times + at, node.times + at + 1, count - at);
-      slide_items(node.values + at, node.values + at + 1, count - at);
+      slide_items(node.times() + at, node.times() + at + 1, count - at);
+      slide_items(node.values() + at, node.values() + at + 1, count - at);
     }
-    node.times[at] = t;
-    node.values[at] = std::move(value);
+    node.times()[at] = t;
+    node.values()[at] = std::move(value);
     node.head->count = count + 1;
   }
 
   // Puts an entry and the child right of it.
   static void put_inner(const NodeView& node, Index at, Time t, State value, NodeId child) {
     const Index count = node.size();
-    slide_items(node.times + at, node.times + at + 1, count - at);
-    slide_items(node.values + at, node.values + at + 1, count - at);
-    slide_items(node.children + at + 1, node.children + at + 2, count - at);
-    slide_items(node.aggs + at + 1, node.aggs + at + 2, count - at);
-    slide_items(node.counts + at + 1, node.counts + at + 2, count - at);
-    node.times[at] = t;
-    node.values[at] = std::move(value);
-    node.children[at + 1] = child;
+    slide_items(node.times() + at, node.times() + at + 1, count - at);
+    slide_items(node.values() + at, node.values() + at + 1, count - at);
+    slide_items(node.children() + at + 1, node.children() + at + 2, count - at);
+    slide_items(node.aggs() + at + 1, node.aggs() + at + 2, count - at);
+    slide_items(node.counts() + at + 1, node.counts() + at + 2, count - at);
+    node.times()[at] = t;
+    node.values()[at] = std::move(value);
+    node.children()[at + 1] = child;
     node.head->count = count + 1;
   }
 
   static void take_leaf(const NodeView& node, Index at) {
     const Index count = node.size();
     if (at == 0) {
-      clear_items(node.values, 1);
+      clear_items(node.values(), 1);
       node.head->first = count == 1 ? 0 : node.head->first + 1;
     } else {
-      slide_items(node.times + at + 1, node.times + at, count - at - 1);
-      slide_items(node.values + at + 1, node.values + at, count - at - 1);
-      clear_items(node.values + count - 1, 1);
+      slide_items(node.times() + at + 1, node.times() + at, count - at - 1);
+      slide_items(node.values() + at + 1, node.values() + at, count - at - 1);
+      clear_items(node.values() + count - 1, 1);
     }
     node.head->count = count - 1;
   }
@@ -191,13 +190,13 @@ class NodeOps {
   // Takes an entry and the child right of it.
   static void take_inner(const NodeView& node, Index at) {
     const Index count = node.size();
-    slide_items(node.times + at + 1, node.times + at, count - at - 1);
-    slide_items(node.values + at + 1, node.values + at, count - at - 1);
-    slide_items(node.children + at + 2, node.children + at + 1, count - at - 1);
-    slide_items(node.aggs + at + 2, node.aggs + at + 1, count - at - 1);
-    slide_items(node.counts + at + 2, node.counts + at + 1, count - at - 1);
-    clear_items(node.values + count - 1, 1);
-    clear_items(node.aggs + count, 1);
+    slide_items(node.times() + at + 1, node.times() + at, count - at - 1);
+    slide_items(node.values() + at + 1, node.values() + at, count - at - 1);
+    slide_items(node.children() + at + 2, node.children() + at + 1, count - at - 1);
+    slide_items(node.aggs() + at + 2, node.aggs() + at + 1, count - at - 1);
+    slide_items(node.counts() + at + 2, node.counts() + at + 1, count - at - 1);
+    clear_items(node.values() + count - 1, 1);
+    clear_items(node.aggs() + count, 1);
     node.head->count = count - 1;
   }
 
@@ -205,49 +204,45 @@ class NodeOps {
   static void take_front(int level, const NodeView& node, Index n) {
     const Index left = node.size() - n;
     if (level == 0) {
-      clear_items(node.values, n);
+      clear_items(node.values(), n);
       node.head->first = left == 0 ? 0 : node.head->first + n;
     } else {
-      slide_items(node.times + n, node.times, left);
-      slide_items(node.values + n, node.values, left);
-      slide_items(node.children + n, node.children, left + 1);
-      slide_items(node.aggs + n, node.aggs, left + 1);
-      slide_items(node.counts + n, node.counts, left + 1);
-      clear_items(node.values + left, n);
-      clear_items(node.aggs + left + 1, n);
+      slide_items(node.times() + n, node.times(), left);
+      slide_items(node.values() + n, node.values(), left);
+      slide_items(node.children() + n, node.children(), left + 1);
+      slide_items(node.aggs() + n, node.aggs(), left + 1);
+      slide_items(node.counts() + n, node.counts(), left + 1);
+      clear_items(node.values() + left, n);
+      clear_items(node.aggs() + left + 1, n);
     }
     node.head->count = left;
   }
 
   // Moves a leaf's entries to its first slots.
-  void straighten(NodeView& node) const {
-    const Index first = node.head->first;
+  static void straighten(const NodeView& node) {
+    const Index first = node.head->first, count = node.size();
     if (first == 0) return;
-    slide_items(node.times, node.times - first, node.size());
-    slide_items(node.values, node.values - first, node.size());
-    if (const Index count = node.size(); count < first) {
-      clear_items(node.values, count);
-    } else {
-      clear_items(node.values + count - first, first);
-    }
+    State* const values = node.values();
+    slide_items(node.times(), node.times() - first, count);
+    slide_items(values, values - first, count);
+    const Index kept = count < first ? 0 : count - first;  // of the old places
+    clear_items(values + kept, count - kept);
     node.head->first = 0;
-    node.times -= first;
-    node.values -= first;
   }
 
   // Copies n entries, and in inner nodes the children left of them, to another node's end; its
   // last child, if it has one, must have been put before the entry that follows it.
   static void append(int level, const NodeView& from, Index begin, Index n, const NodeView& to,
                      Index at) {
-    slide_items(from.times + begin, to.times + at, n);
-    slide_items(from.values + begin, to.values + at, n);
+    slide_items(from.times() + begin, to.times() + at, n);
+    slide_items(from.values() + begin, to.values() + at, n);
     if (level > 0) append_children(from, begin, n + 1, to, at);
   }
   static void append_children(const NodeView& from, Index begin, Index n, const NodeView& to,
                               Index at) {
-    slide_items(from.children + begin, to.children + at, n);
-    slide_items(from.aggs + begin, to.aggs + at, n);
-    slide_items(from.counts + begin, to.counts + at, n);
+    slide_items(from.children() + begin, to.children() + at, n);
+    slide_items(from.aggs() + begin, to.aggs() + at, n);
+    slide_items(from.counts() + begin, to.counts() + at, n);
   }
 
   // Splits an overflowing node: it keeps `keep` entries, the next one is returned, the rest goes to
@@ -257,9 +252,9 @@ class NodeOps {
     const Index count = left.size();
     append(level, left, keep + 1, count - keep - 1, right, 0);
     right.head->count = count - keep - 1;
-    std::pair<Time, State> middle{left.times[keep], std::move(left.values[keep])};
-    clear_items(left.values + keep, count - keep);
-    if (level > 0) clear_items(left.aggs + keep + 1, count - keep);
+    std::pair<Time, State> middle{left.times()[keep], std::move(left.values()[keep])};
+    clear_items(left.values() + keep, count - keep);
+    if (level > 0) clear_items(left.aggs() + keep + 1, count - keep);
     left.head->count = keep;
     return middle;
   }
@@ -267,16 +262,16 @@ class NodeOps {
   // Children `at` and `at` + 1 of `parent`, and the entry between them, become one: the left one.
   void merge(int level, NodeId above, Index at) {
     const NodeView parent = nodes_.inner(above);
-    const NodeId gone = parent.children[at + 1];
-    nodes_.touch(level, parent.children[at]);
+    const NodeId gone = parent.children()[at + 1];
+    nodes_.touch(level, parent.children()[at]);
     nodes_.touch(level, gone);
     nodes_.touch(level + 1, above);
-    NodeView left = nodes_.at(level, parent.children[at]);
+    NodeView left = nodes_.at(level, parent.children()[at]);
     const NodeView right = nodes_.at(level, gone);
     if (level == 0) straighten(left);
     const Index count = left.size();
-    left.times[count] = parent.times[at];
-    left.values[count] = std::move(parent.values[at]);
+    left.times()[count] = parent.times()[at];
+    left.values()[count] = std::move(parent.values()[at]);
     append(level, right, 0, right.size(), left, count + 1);
     left.head->count = count + 1 + right.size();
     take_inner(parent, at);
@@ -286,39 +281,39 @@ class NodeOps {
   // Moves n entries (and children) between the children `at` and `at` + 1 of `parent`.
   void move(int level, NodeId above, Index at, Index n, bool leftwards) {
     const NodeView parent = nodes_.inner(above);
-    nodes_.touch(level, parent.children[at]);
-    nodes_.touch(level, parent.children[at + 1]);
+    nodes_.touch(level, parent.children()[at]);
+    nodes_.touch(level, parent.children()[at + 1]);
     nodes_.touch(level + 1, above);
-    NodeView left = nodes_.at(level, parent.children[at]);
-    NodeView right = nodes_.at(level, parent.children[at + 1]);
+    NodeView left = nodes_.at(level, parent.children()[at]);
+    NodeView right = nodes_.at(level, parent.children()[at + 1]);
     if (level == 0) straighten(left);
     const Index l = left.size(), r = right.size();
     if (leftwards) {
-      left.times[l] = parent.times[at];
-      left.values[l] = std::move(parent.values[at]);
+      left.times()[l] = parent.times()[at];
+      left.values()[l] = std::move(parent.values()[at]);
       append(level, right, 0, n - 1, left, l + 1);
-      parent.times[at] = right.times[n - 1];
-      parent.values[at] = std::move(right.values[n - 1]);
+      parent.times()[at] = right.times()[n - 1];
+      parent.values()[at] = std::move(right.values()[n - 1]);
       left.head->count = l + n;
       take_front(level, right, n);
     } else {
       if (level == 0) straighten(right);
-      slide_items(right.times, right.times + n, r);
-      slide_items(right.values, right.values + n, r);
+      slide_items(right.times(), right.times() + n, r);
+      slide_items(right.values(), right.values() + n, r);
       if (level > 0) {
-        slide_items(right.children, right.children + n, r + 1);
-        slide_items(right.aggs, right.aggs + n, r + 1);
-        slide_items(right.counts, right.counts + n, r + 1);
+        slide_items(right.children(), right.children() + n, r + 1);
+        slide_items(right.aggs(), right.aggs() + n, r + 1);
+        slide_items(right.counts(), right.counts() + n, r + 1);
         append_children(left, l - n + 1, n, right, 0);
       }
-      right.times[n - 1] = parent.times[at];
-      right.values[n - 1] = std::move(parent.values[at]);
-      slide_items(left.times + l - n + 1, right.times, n - 1);
-      slide_items(left.values + l - n + 1, right.values, n - 1);
-      parent.times[at] = left.times[l - n];
-      parent.values[at] = std::move(left.values[l - n]);
-      clear_items(left.values + l - n, n);
-      if (level > 0) clear_items(left.aggs + l - n + 1, n);
+      right.times()[n - 1] = parent.times()[at];
+      right.values()[n - 1] = std::move(parent.values()[at]);
+      slide_items(left.times() + l - n + 1, right.times(), n - 1);
+      slide_items(left.values() + l - n + 1, right.values(), n - 1);
+      parent.times()[at] = left.times()[l - n];
+      parent.values()[at] = std::move(left.values()[l - n]);
+      clear_items(left.values() + l - n, n);
+      if (level > 0) clear_items(left.aggs() + l - n + 1, n);
       left.head->count = l - n;
       right.head->count = r + n;
     }

@@ -34,8 +34,8 @@ class ReadTree : public Tree<Op, Time> {
     if (empty() || until < since) return op_.identity();
     const auto [l, side] = this->join(since, until);
     Folder<Op> result(op_);
-    add(l, side == Base::Side::kLeft ? this->level(l).left.node : this->level(l).right.node, &since, &until,
-        result);
+    add(l, side == Base::Side::kLeft ? this->level(l).left.node : this->level(l).right.node, &since,
+        &until, result);
     return result.take();
   }
 
@@ -52,13 +52,14 @@ class ReadTree : public Tree<Op, Time> {
     // In the left subtree it may be the entry after it: one level more has it, if it is not there.
     std::optional<std::pair<Time, State>> found;
     for (int from = l; !found && from <= this->top(); ++from) {
-      NodeId id = side == Base::Side::kLeft ? this->level(from).left.node : this->level(from).right.node;
+      NodeId id =
+          side == Base::Side::kLeft ? this->level(from).left.node : this->level(from).right.node;
       for (int at = from;; --at) {
         const NodeView node = nodes_.at(at, id);
         const Index i = Base::upper_bound(node, t);
-        if (i < node.size()) found.emplace(node.times[i], node.values[i]);
+        if (i < node.size()) found.emplace(node.times()[i], node.values()[i]);
         if (at == 0) break;
-        id = node.children[i];
+        id = node.children()[i];
       }
     }
     return found;
@@ -84,7 +85,8 @@ class ReadTree : public Tree<Op, Time> {
     const auto [fold, count] = check_node(this->top(), this->root(), nullptr, nullptr, reached);
     require(count == this->size_, "I9: size is the number of entries");
     nodes_.check(reached);
-    require(this->levels_.back().left.node == this->levels_.back().right.node, "I8: there is one root");
+    require(this->levels_.back().left.node == this->levels_.back().right.node,
+            "I8: there is one root");
     check_spine(true);
     check_spine(false);
     check_suffixes();
@@ -107,19 +109,19 @@ class ReadTree : public Tree<Op, Time> {
     for (Index i = begin; i <= end; ++i) {
       if (l > 0)
         add_child(l, node, i, i == begin ? since : nullptr, i == end ? until : nullptr, result);
-      if (i < end) result.add(node.values[i]);
+      if (i < end) result.add(node.values()[i]);
     }
   }
 
   void add_child(int l, const NodeView& node, Index i, const Time* since, const Time* until,
                  Folder<Op>& result) const {
-    const NodeId child = node.children[i];
+    const NodeId child = node.children()[i];
     // The entry before the child, or after it, may be the bound itself: then nothing lies beyond
     // it.
-    if (since != nullptr && i < node.size() && !(*since < node.times[i])) return;
-    if (until != nullptr && i > 0 && !(node.times[i - 1] < *until)) return;
+    if (since != nullptr && i < node.size() && !(*since < node.times()[i])) return;
+    if (until != nullptr && i > 0 && !(node.times()[i - 1] < *until)) return;
     const bool spine = this->on_left(l - 1, child) || this->on_right(l - 1, child);
-    if (since == nullptr && until == nullptr && !spine) return result.add(node.aggs[i]);
+    if (since == nullptr && until == nullptr && !spine) return result.add(node.aggs()[i]);
     add(l - 1, child, since, until, result);
   }
 
@@ -127,10 +129,10 @@ class ReadTree : public Tree<Op, Time> {
   void walk(int l, NodeId id, Visit& visit) const {
     const NodeView node = nodes_.at(l, id);
     for (Index i = 0; i < node.size(); ++i) {
-      if (l > 0) walk(l - 1, node.children[i], visit);
-      visit(node.times[i], static_cast<const State&>(node.values[i]));
+      if (l > 0) walk(l - 1, node.children()[i], visit);
+      visit(node.times()[i], static_cast<const State&>(node.values()[i]));
     }
-    if (l > 0) walk(l - 1, node.children[node.size()], visit);
+    if (l > 0) walk(l - 1, node.children()[node.size()], visit);
   }
 
   // The fold and number of all entries below.
@@ -147,8 +149,9 @@ class ReadTree : public Tree<Op, Time> {
     require(node.head->first + count <= nodes_.max_entries() + 1,
             "nodes I1: entries are in their node");
     for (Index i = 0; i < count; ++i) {
-      const Time t = node.times[i];
-      require(i == 0 ? after == nullptr || *after < t : node.times[i - 1] < t, "I2: times ascend");
+      const Time t = node.times()[i];
+      require(i == 0 ? after == nullptr || *after < t : node.times()[i - 1] < t,
+              "I2: times ascend");
       require(before == nullptr || t < *before, "I2: times ascend");
     }
     Folder<Op> fold(op_);
@@ -156,17 +159,17 @@ class ReadTree : public Tree<Op, Time> {
     for (Index i = 0; i <= count; ++i) {
       if (l > 0) {
         const auto [below, number] =
-            check_node(l - 1, node.children[i], i == 0 ? after : node.times + i - 1,
-                       i == count ? before : node.times + i, reached);
-        const NodeId child = node.children[i];
+            check_node(l - 1, node.children()[i], i == 0 ? after : node.times() + i - 1,
+                       i == count ? before : node.times() + i, reached);
+        const NodeId child = node.children()[i];
         if (!this->on_left(l - 1, child) && !this->on_right(l - 1, child)) {
-          require_same(op_, node.aggs[i], below, "I4: up-aggregates are the folds of subtrees");
-          require(node.counts[i] == number, "I9: counts are the numbers of entries below");
+          require_same(op_, node.aggs()[i], below, "I4: up-aggregates are the folds of subtrees");
+          require(node.counts()[i] == number, "I9: counts are the numbers of entries below");
         }
         fold.add(below);
         total += number;
       }
-      if (i < count) fold.add(node.values[i]);
+      if (i < count) fold.add(node.values()[i]);
     }
     return {fold.take(), total};
   }
@@ -176,16 +179,17 @@ class ReadTree : public Tree<Op, Time> {
     std::vector<State> above;  // the fold of the spine aggregates so far, if any
     for (int l = this->top(); l >= 0; --l) {
       const auto& level = this->level(l);
-      require(id == (left ? level.left.node : level.right.node), "I8: fingers are the ends of their levels");
+      require(id == (left ? level.left.node : level.right.node),
+              "I8: fingers are the ends of their levels");
       const NodeView node = nodes_.at(l, id);
       const Index count = node.size();
       const bool root = l == this->top();
       Folder<Op> fold(op_);
       if (!left && !root && !above.empty()) fold.add(above[0]);
       for (Index i = 0; i < count; ++i) {
-        if (l > 0 && !left && !root) fold.add(node.aggs[i]);
-        fold.add(node.values[i]);
-        if (l > 0 && (root ? i + 1 < count : left)) fold.add(node.aggs[i + 1]);
+        if (l > 0 && !left && !root) fold.add(node.aggs()[i]);
+        fold.add(node.values()[i]);
+        if (l > 0 && (root ? i + 1 < count : left)) fold.add(node.aggs()[i + 1]);
       }
       if (left && !root && !above.empty()) fold.add(above[0]);
       const State truth = fold.take();
@@ -197,7 +201,7 @@ class ReadTree : public Tree<Op, Time> {
                           : "I7: right spine nodes have right aggregates");
         above.assign(1, truth);
       }
-      if (l > 0) id = node.children[left ? 0 : count];
+      if (l > 0) id = node.children()[left ? 0 : count];
     }
   }
 
@@ -207,7 +211,7 @@ class ReadTree : public Tree<Op, Time> {
     const NodeView leaf = nodes_.leaf(this->level(0).left.node);
     for (Index i = 0; i < leaf.size(); ++i) {
       require_same(op_, this->suffixes_[leaf.head->first + i],
-                   this->fold(leaf.values + i, leaf.size() - i), "I10: suffixes are folds");
+                   this->fold(leaf.values() + i, leaf.size() - i), "I10: suffixes are folds");
     }
   }
 };

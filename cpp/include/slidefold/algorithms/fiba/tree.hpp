@@ -48,10 +48,10 @@ class Tree : protected NodeOps<Op, Time> {
   }
 
   // Precondition of both: not empty.
-  Time oldest() const { return nodes_.leaf(levels_[0].left.node).times[0]; }
+  Time oldest() const { return nodes_.leaf(levels_[0].left.node).times()[0]; }
   Time youngest() const {
     const NodeView leaf = nodes_.leaf(levels_[0].right.node);
-    return leaf.times[leaf.size() - 1];
+    return leaf.times()[leaf.size() - 1];
   }
 
   State query() const {
@@ -68,7 +68,7 @@ class Tree : protected NodeOps<Op, Time> {
     Finger& finger = levels_[0].right;
     NodeView leaf = nodes_.leaf(finger.node);
     const Index count = leaf.size();
-    if (leaf.times[count - 1] < t) {
+    if (leaf.times()[count - 1] < t) {
       nodes_.touch(0, finger.node);
       if (leaf.head->first + count > nodes_.max_entries()) this->straighten(leaf);
       if (count < nodes_.max_entries()) [[likely]] {
@@ -78,8 +78,8 @@ class Tree : protected NodeOps<Op, Time> {
         } else {
           finger.stale = true;
         }
-        leaf.times[count] = t;
-        leaf.values[count] = std::move(value);
+        leaf.times()[count] = t;
+        leaf.values()[count] = std::move(value);
         leaf.head->count = count + 1;
         ++size_;
         return;
@@ -93,7 +93,7 @@ class Tree : protected NodeOps<Op, Time> {
     const auto [node, at] = path[level];
     touch(level, node);
     if (found) {
-      absorb(op_, nodes_.at(level, node).values[at], value);
+      absorb(op_, nodes_.at(level, node).values()[at], value);
       return repair(path, level, level, 0);
     }
     this->put_leaf(nodes_.leaf(node), at, t, std::move(value));
@@ -105,12 +105,12 @@ class Tree : protected NodeOps<Op, Time> {
     if (empty()) return false;
     const NodeView leaf = nodes_.leaf(levels_[0].left.node);
     Path path;
-    if (!(t < leaf.times[0]) && !(leaf.times[0] < t)) {
+    if (!(t < leaf.times()[0]) && !(leaf.times()[0] < t)) {
       if (height() > 1 && leaf.size() > 1) return evict_oldest(), true;
       path = spine_path(Side::kLeft, 0);
       return evict_found(path, 0), true;
     }
-    if (t < leaf.times[0]) return false;
+    if (t < leaf.times()[0]) return false;
     const auto [level, found] = search(t, path);
     if (found) evict_found(path, level);
     return found;
@@ -223,9 +223,9 @@ class Tree : protected NodeOps<Op, Time> {
       const NodeView node = nodes_.at(l, id);
       const Index at = Base::lower_bound(node, t);
       path[l] = {id, at};
-      if (at < node.size() && !(t < node.times[at])) return {l, true};
+      if (at < node.size() && !(t < node.times()[at])) return {l, true};
       if (l == 0) return {0, false};
-      id = node.children[at];
+      id = node.children()[at];
     }
   }
 
@@ -233,8 +233,8 @@ class Tree : protected NodeOps<Op, Time> {
     levels_.reserve(1);
     const NodeId id = nodes_.make(0);
     const NodeView leaf = nodes_.leaf(id);
-    leaf.times[0] = t;
-    leaf.values[0] = value;
+    leaf.times()[0] = t;
+    leaf.values()[0] = value;
     leaf.head->count = 1;
     levels_.push_back({{id, true, t, std::move(value), State{}}, {id, true, t, State{}, State{}}});
     size_ = 1;
@@ -244,7 +244,7 @@ class Tree : protected NodeOps<Op, Time> {
   void grow_root() {
     const NodeId old = root();
     const NodeId id = nodes_.make(height());
-    nodes_.inner(id).children[0] = old;
+    nodes_.inner(id).children()[0] = old;
     Finger finger;
     finger.node = id;
     levels_.push_back({finger, finger});
@@ -275,10 +275,10 @@ class Tree : protected NodeOps<Op, Time> {
     const NodeView node = nodes_.inner(id);
     Finger& finger = level(l).right;
     State& agg = l == top() ? level(l).left.agg : finger.agg;
-    absorb(op_, agg, node.aggs[at]);
-    absorb(op_, agg, node.values[at]);
+    absorb(op_, agg, node.aggs()[at]);
+    absorb(op_, agg, node.values()[at]);
     if constexpr (Base::kCheap) {
-      finger.part = op_.combine(finger.part, op_.combine(node.aggs[at], node.values[at]));
+      finger.part = op_.combine(finger.part, op_.combine(node.aggs()[at], node.values()[at]));
     } else {
       finger.stale = true;
     }
@@ -288,7 +288,7 @@ class Tree : protected NodeOps<Op, Time> {
 
   // Splits child `at` of `parent`, and gives the parent the middle entry and the new node.
   void split_below(int l, NodeId parent, Index at, bool uneven) {
-    const NodeId id = nodes_.inner(parent).children[at];
+    const NodeId id = nodes_.inner(parent).children()[at];
     const NodeId made = nodes_.make(l);
     touch(l, id);
     nodes_.touch(l + 1, parent);
@@ -322,11 +322,11 @@ class Tree : protected NodeOps<Op, Time> {
   // Child `at` of `parent` changed: its aggregate and count, wherever they are kept.
   void refresh(int l, NodeId parent, Index at, Marks& marks) {
     const NodeView above = nodes_.inner(parent);
-    const NodeId id = above.children[at];
+    const NodeId id = above.children()[at];
     if (on_left(l, id) || on_right(l, id)) return mark(l, id, marks);
     const NodeView node = nodes_.at(l, id);
-    above.aggs[at] = this->up(l, node);
-    above.counts[at] = this->entries_below(l, node);
+    above.aggs()[at] = this->up(l, node);
+    above.counts()[at] = this->entries_below(l, node);
   }
 
   void repair(Path& path, int l, int must, int added) { repair(path, l, must, added, Marks{}); }
@@ -344,8 +344,8 @@ class Tree : protected NodeOps<Op, Time> {
       const auto [parent, at] = step(path, l + 1);
       nodes_.touch(l + 1, parent);
       const NodeView above = nodes_.inner(parent);
-      above.aggs[at] = this->up(l, nodes_.at(l, id));
-      above.counts[at] += static_cast<std::uint64_t>(static_cast<std::int64_t>(added));
+      above.aggs()[at] = this->up(l, nodes_.at(l, id));
+      above.counts()[at] += static_cast<std::uint64_t>(static_cast<std::int64_t>(added));
     }
     repair_spines(marks);
   }
@@ -361,15 +361,15 @@ class Tree : protected NodeOps<Op, Time> {
     State& agg = levels_.back().left.agg;
     const Index count = node.size();
     if (height() == 1) {
-      agg = this->fold(node.values, count);
+      agg = this->fold(node.values(), count);
     } else if (count == 1) {
-      agg = node.values[0];
+      agg = node.values()[0];
     } else if constexpr (Base::kCheap) {
-      agg =
-          op_.combine(node.values[0], this->fold_pairs(node.aggs + 1, node.values + 1, count - 1));
+      agg = op_.combine(node.values()[0],
+                        this->fold_pairs(node.aggs() + 1, node.values() + 1, count - 1));
     } else {
-      agg = this->fold_pairs(node.values, node.aggs + 1, count - 1);
-      absorb(op_, agg, node.values[count - 1]);
+      agg = this->fold_pairs(node.values(), node.aggs() + 1, count - 1);
+      absorb(op_, agg, node.values()[count - 1]);
     }
   }
 
@@ -378,9 +378,9 @@ class Tree : protected NodeOps<Op, Time> {
     if (finger.stale) {
       const NodeView node = nodes_.at(l, finger.node);
       const Index count = node.size();
-      finger.bound = node.times[count - 1];
-      finger.part = l > 0 ? this->fold_pairs(node.values, node.aggs + 1, count)
-                          : this->fold(node.values, count);
+      finger.bound = node.times()[count - 1];
+      finger.part = l > 0 ? this->fold_pairs(node.values(), node.aggs() + 1, count)
+                          : this->fold(node.values(), count);
       finger.stale = false;
     }
     const bool kept = l == 0 && suffixes_from_ == finger.node;
@@ -392,12 +392,13 @@ class Tree : protected NodeOps<Op, Time> {
     Finger& finger = level(l).right;
     if (finger.stale) {
       const NodeView node = nodes_.at(l, finger.node);
-      finger.bound = node.times[0];
-      finger.part = l > 0 ? this->fold_pairs(node.aggs, node.values, node.size())
-                          : this->fold(node.values, node.size());
+      finger.bound = node.times()[0];
+      finger.part = l > 0 ? this->fold_pairs(node.aggs(), node.values(), node.size())
+                          : this->fold(node.values(), node.size());
       finger.stale = false;
     }
-    finger.agg = l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
+    finger.agg =
+        l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
   }
 
   // The left leaf, not the root, has another entry.
@@ -416,9 +417,9 @@ class Tree : protected NodeOps<Op, Time> {
     const NodeView leaf = nodes_.leaf(id);
     const std::size_t first = leaf.head->first, count = leaf.size();
     suffixes_.resize(nodes_.max_entries() + 1);
-    suffixes_[first + count - 1] = leaf.values[count - 1];
+    suffixes_[first + count - 1] = leaf.values()[count - 1];
     for (std::size_t i = count - 1; i-- > 1;) {  // the oldest is about to go
-      suffixes_[first + i] = op_.combine(leaf.values[i], suffixes_[first + i + 1]);
+      suffixes_[first + i] = op_.combine(leaf.values()[i], suffixes_[first + i + 1]);
     }
     suffixes_from_ = id;
   }
@@ -431,17 +432,17 @@ class Tree : protected NodeOps<Op, Time> {
       const NodeView node = nodes_.inner(id);
       nodes_.touch(found, id);
       const bool from_right =
-          nodes_.at(found - 1, node.children[at + 1]).size() > this->min_entries();
+          nodes_.at(found - 1, node.children()[at + 1]).size() > this->min_entries();
       if (from_right) path[found].at = at + 1;
       for (int l = found - 1; l >= 0; --l) {
-        const NodeId child = nodes_.inner(path[l + 1].node).children[path[l + 1].at];
+        const NodeId child = nodes_.inner(path[l + 1].node).children()[path[l + 1].at];
         path[l] = {child, from_right ? 0 : nodes_.at(l, child).size()};
       }
       if (!from_right) --path[0].at;
       const NodeView leaf = nodes_.leaf(path[0].node);
       touch(0, path[0].node);
-      node.times[at] = leaf.times[path[0].at];
-      node.values[at] = std::move(leaf.values[path[0].at]);
+      node.times()[at] = leaf.times()[path[0].at];
+      node.values()[at] = std::move(leaf.values()[path[0].at]);
     } else {
       touch(0, path[0].node);
     }
@@ -449,11 +450,12 @@ class Tree : protected NodeOps<Op, Time> {
     --size_;
     Marks marks;
     const int l = rebalance(path, 0, marks);
-    if (l >= 0) repair(path, l, std::max(l, found), -1, marks);
+    if (l < 0) return repair_spines(marks);
+    repair(path, l, std::max(l, found), -1, marks);
   }
 
   // Merges or moves from level l of the path upwards while a node has too few entries. Returns the
-  // level from where on aggregates remain to be repaired, or -1 if all is done.
+  // level from where on aggregates remain to be repaired, or -1 if all those are marked.
   int rebalance(Path& path, int l, Marks& marks) {
     for (;; ++l) {
       const NodeId id = path[l].node;
@@ -469,7 +471,7 @@ class Tree : protected NodeOps<Op, Time> {
       const NodeView above = nodes_.inner(parent);
       const Index at = place < above.size() ? place : place - 1;  // of the left one of the two
       if (!join_or_share(l, parent, at, place == at, marks)) return l + 1;
-      path[l].node = above.children[at];
+      path[l].node = above.children()[at];
       place = at;
     }
   }
@@ -477,7 +479,7 @@ class Tree : protected NodeOps<Op, Time> {
   // Makes one of the children `at` and `at` + 1, or evens them out; says whether it is the former.
   bool join_or_share(int l, NodeId parent, Index at, bool leftwards, Marks& marks) {
     const NodeView above = nodes_.inner(parent);
-    const NodeId left = above.children[at], right = above.children[at + 1];
+    const NodeId left = above.children()[at], right = above.children()[at + 1];
     const Index a = nodes_.at(l, left).size(), b = nodes_.at(l, right).size();
     touch(l, left);
     // A full node is a good left end: it is split evenly, and evictions make it smaller. Elsewhere
@@ -500,7 +502,6 @@ class Tree : protected NodeOps<Op, Time> {
     nodes_.drop(top(), root());
     levels_.pop_back();
     marks = {top() - 1, top() - 1, true};
-    repair_spines(marks);
   }
 
   void clear() {
