@@ -74,7 +74,8 @@ class Slab {
   static constexpr bool kTrivial =
       std::is_trivially_copyable_v<State> && std::is_trivially_destructible_v<State>;
 
-  Slab(std::size_t entries, bool inner) : entries_(entries), inner_(inner) {
+  Slab(std::size_t entries, bool inner)
+      : entries_(static_cast<std::uint32_t>(entries)), inner_(inner) {
     const auto aligned = [](std::size_t at, std::size_t to) { return (at + to - 1) / to * to; };
     values_ = aligned(sizeof(Head) + entries * sizeof(Time), alignof(State));
     std::size_t end = values_ + entries * sizeof(State);
@@ -155,7 +156,7 @@ class Slab {
     return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(node) + offset);
   }
 
-  std::size_t entries_;
+  std::uint32_t entries_;  // narrow: no copy of them can overflow
   bool inner_;
   std::size_t values_, aggs_, counts_, children_, stride_;
 };
@@ -188,10 +189,10 @@ class Nodes {
 
   // A new empty node. Views of nodes of the same kind are void afterwards.
   NodeId make(int level) {
-    if (level == 0 && !open_) {
-      while (leaves_.full() && !deferred_.empty()) reclaim();
-    }
-    const NodeId id = level == 0 ? leaves_.make() : inners_.make();
+    // At most a walk down to the next bottom node that waits.
+    auto& arena = level == 0 ? leaves_ : inners_;
+    while (arena.full() && !deferred_.empty() && !open_) reclaim();
+    const NodeId id = arena.make();
     *at(level, id).head = {0, 0};
     if constexpr (kUndo) {
       if (open_) made_.push_back({level, id});

@@ -131,6 +131,7 @@ class Tree : protected NodeOps<Op, Time> {
       levels_.swap(saved_levels_);
       size_ = saved_size_;
       suffixes_from_ = kNoNode;
+      if (!empty()) levels_[0].left.stale = true;
     }
   }
 
@@ -484,7 +485,7 @@ class Tree : protected NodeOps<Op, Time> {
     touch(l, left);
     // A full node is a good left end: it is split evenly, and evictions make it smaller. Elsewhere
     // some room keeps merges and splits apart.
-    const Index most = nodes_.max_entries() - (on_left(l, left) ? 0 : 1);
+    const Index most = nodes_.max_entries() - (leftwards && on_left(l, left) ? 0 : 1);
     const bool joined = a + b + 1 <= most;
     if (joined) {
       this->merge(l, parent, at);
