@@ -205,7 +205,7 @@ TEST(memory_of_a_window_that_shrank_is_reused_then_given_back) {
   CHECK_EQ(tree.size(), 1000u);
   CHECK(tree.bytes() > full / 2);  // nothing is freed at once
   for (int i = 0; i < 50000; ++i) tree.insert(t++, 1);
-  CHECK(tree.bytes() <= full);  // reused
+  CHECK(tree.bytes() <= full + 4096);  // reused; 4096 for the list of what waits
   for (std::int64_t i = 0; i < 400000; ++i) {
     tree.evict(t - 51000);
     tree.insert(t++, 1);

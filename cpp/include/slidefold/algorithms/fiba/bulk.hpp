@@ -39,6 +39,7 @@ class BulkTree : public ReadTree<Op, Time> {
   void bulk_evict(Time until) {
     if (empty() || until < this->oldest()) return;
     if (!(until < this->youngest())) return this->clear();
+    if (this->height() > 1 && until < this->levels_[0].left.bound) return this->evict_oldest(until);
     nodes_.tidy();
     auto [j, side] = this->join(until, until);
     const bool rightmost = side == Side::kRight;
@@ -73,6 +74,7 @@ class BulkTree : public ReadTree<Op, Time> {
 
   // Inserts n entries; equal times combine, in the order in which they come.
   void bulk_insert(const Time* times, const State* values, std::size_t n) {
+    if (n == 1) return insert(times[0], values[0]);
     bool ascending = true;
     for (std::size_t i = 1; i < n && ascending; ++i) ascending = times[i - 1] < times[i];
     if (ascending) return insert_run(times, values, n);
@@ -106,7 +108,7 @@ class BulkTree : public ReadTree<Op, Time> {
 
  private:
   // Fewer entries than this that are not the youngest are inserted one by one.
-  static constexpr std::size_t kFew = 3;
+  static constexpr std::size_t kFew = 7;
 
   // ---- bulk_evict
 

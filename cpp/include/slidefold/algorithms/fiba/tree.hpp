@@ -106,7 +106,7 @@ class Tree : protected NodeOps<Op, Time> {
     const NodeView leaf = nodes_.leaf(levels_[0].left.node);
     Path path;
     if (!(t < leaf.times()[0]) && !(leaf.times()[0] < t)) {
-      if (height() > 1 && leaf.size() > 1) return evict_oldest(), true;
+      if (height() > 1 && leaf.size() > 1) return evict_oldest(t), true;
       path = spine_path(Side::kLeft, 0);
       return evict_found(path, 0), true;
     }
@@ -402,14 +402,16 @@ class Tree : protected NodeOps<Op, Time> {
         l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
   }
 
-  // The left leaf, not the root, has another entry.
-  void evict_oldest() {
+  // Evicts the oldest entries, up to a time in the left leaf before its last. It is not the root.
+  void evict_oldest(Time until) {
     const NodeId id = levels_[0].left.node;
     nodes_.touch(0, id);
     const NodeView leaf = nodes_.leaf(id);
     if (suffixes_from_ != id) keep_suffixes(id);
-    Base::take_leaf(leaf, 0);
-    --size_;
+    do {
+      Base::take_leaf(leaf, 0);
+      --size_;
+    } while (!(until < leaf.times()[0]));
     const State& rest = suffixes_[leaf.head->first];
     levels_[0].left.agg = height() == 2 ? rest : State(op_.combine(rest, levels_[1].left.agg));
   }
@@ -417,10 +419,12 @@ class Tree : protected NodeOps<Op, Time> {
   void keep_suffixes(NodeId id) {
     const NodeView leaf = nodes_.leaf(id);
     const std::size_t first = leaf.head->first, count = leaf.size();
+    const State* const values = leaf.values();
     suffixes_.resize(nodes_.max_entries() + 1);
-    suffixes_[first + count - 1] = leaf.values()[count - 1];
+    State* const suffixes = suffixes_.data() + first;
+    suffixes[count - 1] = values[count - 1];
     for (std::size_t i = count - 1; i-- > 1;) {  // the oldest is about to go
-      suffixes_[first + i] = op_.combine(leaf.values()[i], suffixes_[first + i + 1]);
+      suffixes[i] = op_.combine(values[i], suffixes[i + 1]);
     }
     suffixes_from_ = id;
   }
