@@ -1,0 +1,529 @@
+// The finger B-tree aggregator: single inserts and evictions anywhere, in O(log d).
+//
+// Layout: a B-tree with entries in all nodes (node.hpp). The fingers are both spines, level by
+// level,
+//   each node with its location-sensitive aggregate; the root's is with the left one. Nodes off the
+//   spines have their up-aggregate and count in their parent. For the left leaf the folds of its
+//   suffixes are kept, so that evicting the oldest costs amortised two combines, not an arity's.
+// Invariants: I1 all leaves have the same depth. I2 times ascend. I3 a node has at most 2 mu
+// children;
+//   off the spines at least mu, on them and at the root at least 2. I4 up: a node's subtree. I5
+//   inner: the root without its first and last child. I6 left: a left spine node without its first
+//   child, then the left aggregate above it. I7 right: mirrored. I8 the fingers are the first and
+//   last nodes of their levels. I9 counts. I10 suffixes. (Neither spine flags nor parents are
+//   stored.)
+// Cost: query at most 2 combines; insert, evict amortised O(log d), worst O(log n). In order: O(1).
+// Paper: fiba-out-of-order, with three liberties. Nodes on the spines need only two children, so
+//   in-order appends fill nodes to 2 mu - 1 (a split at the right end leaves one entry right) and
+//   bulk evictions rebalance little; a node off a spine next to y_i still has mu^i entries below
+//   it, so d bounds the search as before. Moves even out. The path replaces parent links.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "slidefold/algorithms/fiba/ops.hpp"
+
+namespace slidefold::fiba {
+
+template <Monoid Op, class Time>
+class Tree : protected NodeOps<Op, Time> {
+  using Base = NodeOps<Op, Time>;
+
+ public:
+  using State = typename Op::State;
+  using Base::min_arity;
+
+  Tree(Op op, int min_arity) : Base(std::move(op), min_arity) {}
+
+  bool empty() const { return levels_.empty(); }
+  std::uint64_t size() const { return size_; }
+  int height() const { return static_cast<int>(levels_.size()); }
+  std::size_t bytes() const {
+    return nodes_.bytes() + levels_.capacity() * sizeof(Level) +
+           suffixes_.capacity() * sizeof(State);
+  }
+
+  // Precondition of both: not empty.
+  Time oldest() const { return nodes_.leaf(levels_[0].left.node).times()[0]; }
+  Time youngest() const {
+    const NodeView leaf = nodes_.leaf(levels_[0].right.node);
+    return leaf.times()[leaf.size() - 1];
+  }
+
+  State query() const {
+    if (empty()) return op_.identity();
+    const State& inner = levels_.back().left.agg;
+    if (height() == 1) return inner;
+    State result = op_.combine(levels_[0].left.agg, inner);
+    absorb(op_, result, levels_[0].right.agg);
+    return result;
+  }
+
+  void insert(Time t, State value) {
+    if (empty()) return plant(t, std::move(value));
+    Finger& finger = levels_[0].right;
+    NodeView leaf = nodes_.leaf(finger.node);
+    const Index count = leaf.size();
+    if (leaf.times()[count - 1] < t) {
+      nodes_.touch(0, finger.node);
+      if (leaf.head->first + count > nodes_.max_entries()) this->straighten(leaf);
+      if (count < nodes_.max_entries()) [[likely]] {
+        absorb(op_, height() == 1 ? levels_[0].left.agg : finger.agg, value);
+        if constexpr (Base::kCheap) {
+          finger.part = op_.combine(finger.part, value);
+        } else {
+          finger.stale = true;
+        }
+        leaf.times()[count] = t;
+        leaf.values()[count] = std::move(value);
+        leaf.head->count = count + 1;
+        ++size_;
+        return;
+      }
+      this->put_leaf(leaf, count, t, std::move(value));
+      Path path = spine_path(Side::kRight, count);
+      return inserted(path, true);
+    }
+    Path path;
+    const auto [level, found] = search(t, path);
+    const auto [node, at] = path[level];
+    touch(level, node);
+    if (found) {
+      absorb(op_, nodes_.at(level, node).values()[at], value);
+      return repair(path, level, level, 0);
+    }
+    this->put_leaf(nodes_.leaf(node), at, t, std::move(value));
+    inserted(path, false);
+  }
+
+  // Says whether there was an entry at t.
+  bool evict(Time t) {
+    if (empty()) return false;
+    const NodeView leaf = nodes_.leaf(levels_[0].left.node);
+    Path path;
+    if (!(t < leaf.times()[0]) && !(leaf.times()[0] < t)) {
+      if (height() > 1 && leaf.size() > 1) return evict_oldest(t), true;
+      path = spine_path(Side::kLeft, 0);
+      return evict_found(path, 0), true;
+    }
+    if (t < leaf.times()[0]) return false;
+    const auto [level, found] = search(t, path);
+    if (found) evict_found(path, level);
+    return found;
+  }
+
+  // A transaction: until commit, every change can be taken back.
+  void begin() {
+    if constexpr (fallible_v<Op>) {
+      nodes_.begin();
+      saved_levels_ = levels_;
+      saved_size_ = size_;
+    }
+  }
+  void commit() { nodes_.commit(); }
+  void rollback() {
+    if constexpr (fallible_v<Op>) {
+      nodes_.rollback();
+      levels_.swap(saved_levels_);
+      size_ = saved_size_;
+      suffixes_from_ = kNoNode;
+      if (!empty()) levels_[0].left.stale = true;
+    }
+  }
+
+ protected:
+  using Base::nodes_;
+  using Base::op_;
+  using typename Base::Index;
+  using typename Base::NodeView;
+
+  enum class Side { kLeft, kRight };
+  // An end of a level: its node, a time that bounds what lies beyond it, its location-sensitive
+  // aggregate, and the part of it that is the node's own.
+  struct Finger {
+    NodeId node = kNoNode;
+    bool stale = true;  // part and bound are out of date
+    Time bound{};       // left: the node's last time; right: its first
+    State agg{}, part{};
+  };
+  struct Level {
+    Finger left, right;
+  };
+  struct Step {
+    NodeId node;
+    Index at;
+  };
+  // From a leaf (or what was found) up to the spine where the search began; higher steps follow the
+  // spine and are filled in when they are needed.
+  static constexpr int kMaxHeight = 40;
+  struct Path {
+    std::array<Step, kMaxHeight> steps;
+    int known = -1;
+    Side side = Side::kLeft;
+    Step& operator[](int level) { return steps[static_cast<std::size_t>(level)]; }
+  };
+
+  int top() const { return height() - 1; }
+  Level& level(int l) { return levels_[static_cast<std::size_t>(l)]; }
+  const Level& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
+  NodeId root() const { return levels_.back().left.node; }
+  bool on_left(int l, NodeId id) const { return level(l).left.node == id; }
+  bool on_right(int l, NodeId id) const { return level(l).right.node == id; }
+
+  // Before a node changes. The left leaf's suffixes are void then.
+  void touch(int l, NodeId id) {
+    nodes_.touch(l, id);
+    if (l == 0 && id == suffixes_from_) {
+      suffixes_from_ = kNoNode;
+      levels_[0].left.stale = true;
+    }
+  }
+
+  Path spine_path(Side side, Index at) {
+    Path path;
+    path.side = side;
+    path.known = 0;
+    path[0] = {side == Side::kLeft ? levels_[0].left.node : levels_[0].right.node, at};
+    return path;
+  }
+
+  Step& step(Path& path, int l) {
+    if (l > path.known) {
+      path.known = l;
+      if (path.side == Side::kLeft) {
+        path[l] = {level(l).left.node, 0};
+      } else {
+        path[l] = {level(l).right.node, nodes_.inner(level(l).right.node).size()};
+      }
+    }
+    return path[l];
+  }
+
+  // The lowest spine node whose subtree has the place of everything in [from, to]: up both spines
+  // at once, so O(log d) for the nearer end.
+  std::pair<int, Side> join(Time from, Time to) const {
+    int l = 0;
+    for (; l < top(); ++l) {
+      if (!(from < level(l).right.bound)) return {l, Side::kRight};
+      if (!(level(l).left.bound < to)) break;
+    }
+    return {l, Side::kLeft};
+  }
+
+  // Finger search: the level and whether t is there; if not, path[0] is where it would be.
+  std::pair<int, bool> search(Time t, Path& path) const {
+    auto [l, side] = join(t, t);
+    path.known = l;
+    path.side = side;
+    NodeId id = side == Side::kLeft ? level(l).left.node : level(l).right.node;
+    for (;; --l) {
+      const NodeView node = nodes_.at(l, id);
+      const Index at = Base::lower_bound(node, t);
+      path[l] = {id, at};
+      if (at < node.size() && !(t < node.times()[at])) return {l, true};
+      if (l == 0) return {0, false};
+      id = node.children()[at];
+    }
+  }
+
+  void plant(Time t, State value) {
+    levels_.reserve(1);
+    const NodeId id = nodes_.make(0);
+    const NodeView leaf = nodes_.leaf(id);
+    leaf.times()[0] = t;
+    leaf.values()[0] = value;
+    leaf.head->count = 1;
+    levels_.push_back({{id, true, t, std::move(value), State{}}, {id, true, t, State{}, State{}}});
+    size_ = 1;
+  }
+
+  // The root is full, or was split in bulk: a new one above it.
+  void grow_root() {
+    const NodeId old = root();
+    const NodeId id = nodes_.make(height());
+    nodes_.inner(id).children()[0] = old;
+    Finger finger;
+    finger.node = id;
+    levels_.push_back({finger, finger});
+  }
+
+  // The leaf of the path has one entry more: splits what overflows, repairs what changed.
+  void inserted(Path& path, const bool at_end) {
+    ++size_;
+    int l = 0;
+    bool appended = at_end;
+    Marks marks;
+    for (; nodes_.at(l, path[l].node).size() > nodes_.max_entries(); ++l) {
+      if (l == top()) {
+        grow_root();
+        path.known = l + 1;
+        path[l + 1] = {root(), 0};
+        appended = false;
+      }
+      const auto [parent, at] = step(path, l + 1);
+      split_below(l, parent, at, at_end);
+      refresh(l, parent, at, marks);
+      refresh(l, parent, at + 1, marks);
+    }
+    if (l > 0) nodes_.tidy();
+    if (!appended) return repair(path, l, l, 1, marks);
+    // One child and one entry more at the right end: the aggregate above grows with them.
+    const auto [id, at] = path[l];
+    const NodeView node = nodes_.inner(id);
+    Finger& finger = level(l).right;
+    State& agg = l == top() ? level(l).left.agg : finger.agg;
+    absorb(op_, agg, node.aggs()[at]);
+    absorb(op_, agg, node.values()[at]);
+    if constexpr (Base::kCheap) {
+      finger.part = op_.combine(finger.part, op_.combine(node.aggs()[at], node.values()[at]));
+    } else {
+      finger.stale = true;
+    }
+    marks.right = l - 1;
+    repair_spines(marks);
+  }
+
+  // Splits child `at` of `parent`, and gives the parent the middle entry and the new node.
+  void split_below(int l, NodeId parent, Index at, bool uneven) {
+    const NodeId id = nodes_.inner(parent).children()[at];
+    const NodeId made = nodes_.make(l);
+    touch(l, id);
+    nodes_.touch(l + 1, parent);
+    const NodeView node = nodes_.at(l, id);
+    const Index keep = uneven ? node.size() - 2 : this->min_entries() + 1;
+    auto [t, value] = this->split(l, node, nodes_.at(l, made), keep);
+    this->put_inner(nodes_.inner(parent), at, t, std::move(value), made);
+    if (on_right(l, id)) level(l).right.node = made;
+  }
+
+  Index min_entries() const { return nodes_.min_entries(); }
+
+  // Which spine aggregates are out of date: those of these levels and all below, and the root's.
+  struct Marks {
+    int left = -1, right = -1;
+    bool root = false;
+  };
+
+  void mark(int l, NodeId id, Marks& marks) {
+    if (l == top()) {
+      marks.root = true;
+    } else if (on_left(l, id)) {
+      level(l).left.stale = true;
+      marks.left = std::max(marks.left, l);
+    } else {
+      level(l).right.stale = true;
+      marks.right = std::max(marks.right, l);
+    }
+  }
+
+  // Child `at` of `parent` changed: its aggregate and count, wherever they are kept.
+  void refresh(int l, NodeId parent, Index at, Marks& marks) {
+    const NodeView above = nodes_.inner(parent);
+    const NodeId id = above.children()[at];
+    if (on_left(l, id) || on_right(l, id)) return mark(l, id, marks);
+    const NodeView node = nodes_.at(l, id);
+    above.aggs()[at] = this->up(l, node);
+    above.counts()[at] = this->entries_below(l, node);
+  }
+
+  void repair(Path& path, int l, int must, int added) { repair(path, l, must, added, Marks{}); }
+
+  // Repairs aggregates from the path's node at level l upwards to the spine, at least to level
+  // `must`, then down the spines. `added` entries came below.
+  void repair(Path& path, int l, int must, int added, Marks marks) {
+    for (;; ++l) {
+      const NodeId id = path[l].node;
+      if (l == top() || on_left(l, id) || on_right(l, id)) {
+        mark(l, id, marks);
+        if (l >= must) break;
+        continue;
+      }
+      const auto [parent, at] = step(path, l + 1);
+      nodes_.touch(l + 1, parent);
+      const NodeView above = nodes_.inner(parent);
+      above.aggs()[at] = this->up(l, nodes_.at(l, id));
+      above.counts()[at] += static_cast<std::uint64_t>(static_cast<std::int64_t>(added));
+    }
+    repair_spines(marks);
+  }
+
+  void repair_spines(const Marks& marks) {
+    if (marks.root) repair_root();
+    for (int l = std::min(marks.left, top() - 1); l >= 0; --l) repair_left(l);
+    for (int l = std::min(marks.right, top() - 1); l >= 0; --l) repair_right(l);
+  }
+
+  void repair_root() {
+    const NodeView node = nodes_.at(top(), root());
+    State& agg = levels_.back().left.agg;
+    const Index count = node.size();
+    if (height() == 1) {
+      agg = this->fold(node.values(), count);
+    } else if (count == 1) {
+      agg = node.values()[0];
+    } else if constexpr (Base::kCheap) {
+      agg = op_.combine(node.values()[0],
+                        this->fold_pairs(node.aggs() + 1, node.values() + 1, count - 1));
+    } else {
+      agg = this->fold_pairs(node.values(), node.aggs() + 1, count - 1);
+      absorb(op_, agg, node.values()[count - 1]);
+    }
+  }
+
+  void repair_left(int l) {
+    Finger& finger = level(l).left;
+    if (finger.stale) {
+      const NodeView node = nodes_.at(l, finger.node);
+      const Index count = node.size();
+      finger.bound = node.times()[count - 1];
+      finger.part = l > 0 ? this->fold_pairs(node.values(), node.aggs() + 1, count)
+                          : this->fold(node.values(), count);
+      finger.stale = false;
+    }
+    const bool kept = l == 0 && suffixes_from_ == finger.node;
+    const State& part = kept ? suffixes_[nodes_.leaf(finger.node).head->first] : finger.part;
+    finger.agg = l + 1 < top() ? State(op_.combine(part, level(l + 1).left.agg)) : part;
+  }
+
+  void repair_right(int l) {
+    Finger& finger = level(l).right;
+    if (finger.stale) {
+      const NodeView node = nodes_.at(l, finger.node);
+      finger.bound = node.times()[0];
+      finger.part = l > 0 ? this->fold_pairs(node.aggs(), node.values(), node.size())
+                          : this->fold(node.values(), node.size());
+      finger.stale = false;
+    }
+    finger.agg =
+        l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
+  }
+
+  // Evicts the oldest entries, up to a time in the left leaf before its last. It is not the root.
+  void evict_oldest(Time until) {
+    const NodeId id = levels_[0].left.node;
+    nodes_.touch(0, id);
+    const NodeView leaf = nodes_.leaf(id);
+    if (suffixes_from_ != id) keep_suffixes(id);
+    do {
+      Base::take_leaf(leaf, 0);
+      --size_;
+    } while (!(until < leaf.times()[0]));
+    const State& rest = suffixes_[leaf.head->first];
+    levels_[0].left.agg = height() == 2 ? rest : State(op_.combine(rest, levels_[1].left.agg));
+  }
+
+  void keep_suffixes(NodeId id) {
+    const NodeView leaf = nodes_.leaf(id);
+    const std::size_t first = leaf.head->first, count = leaf.size();
+    const State* const values = leaf.values();
+    suffixes_.resize(nodes_.max_entries() + 1);
+    State* const suffixes = suffixes_.data() + first;
+    suffixes[count - 1] = values[count - 1];
+    for (std::size_t i = count - 1; i-- > 1;) {  // the oldest is about to go
+      suffixes[i] = op_.combine(values[i], suffixes[i + 1]);
+    }
+    suffixes_from_ = id;
+  }
+
+  // Evicts what the path leads to. An inner entry is replaced by its neighbour in a leaf.
+  void evict_found(Path& path, int found) {
+    if (size_ == 1) return clear();
+    if (found > 0) {
+      const auto [id, at] = path[found];
+      const NodeView node = nodes_.inner(id);
+      nodes_.touch(found, id);
+      const bool from_right =
+          nodes_.at(found - 1, node.children()[at + 1]).size() > this->min_entries();
+      if (from_right) path[found].at = at + 1;
+      for (int l = found - 1; l >= 0; --l) {
+        const NodeId child = nodes_.inner(path[l + 1].node).children()[path[l + 1].at];
+        path[l] = {child, from_right ? 0 : nodes_.at(l, child).size()};
+      }
+      if (!from_right) --path[0].at;
+      const NodeView leaf = nodes_.leaf(path[0].node);
+      touch(0, path[0].node);
+      node.times()[at] = leaf.times()[path[0].at];
+      node.values()[at] = std::move(leaf.values()[path[0].at]);
+    } else {
+      touch(0, path[0].node);
+    }
+    Base::take_leaf(nodes_.leaf(path[0].node), path[0].at);
+    --size_;
+    Marks marks;
+    const int l = rebalance(path, 0, marks);
+    if (l < 0) return repair_spines(marks);
+    repair(path, l, std::max(l, found), -1, marks);
+  }
+
+  // Merges or moves from level l of the path upwards while a node has too few entries. Returns the
+  // level from where on aggregates remain to be repaired, or -1 if all those are marked.
+  int rebalance(Path& path, int l, Marks& marks) {
+    for (;; ++l) {
+      const NodeId id = path[l].node;
+      const NodeView node = nodes_.at(l, id);
+      if (l == top()) {
+        if (l > 0 && node.size() == 0) return shrink_root(marks), -1;
+        return l;
+      }
+      const bool spine = on_left(l, id) || on_right(l, id);
+      if (node.size() >= (spine ? 1 : this->min_entries())) return l;
+      nodes_.tidy();
+      auto& [parent, place] = step(path, l + 1);
+      const NodeView above = nodes_.inner(parent);
+      const Index at = place < above.size() ? place : place - 1;  // of the left one of the two
+      if (!join_or_share(l, parent, at, place == at, marks)) return l + 1;
+      path[l].node = above.children()[at];
+      place = at;
+    }
+  }
+
+  // Makes one of the children `at` and `at` + 1, or evens them out; says whether it is the former.
+  bool join_or_share(int l, NodeId parent, Index at, bool leftwards, Marks& marks) {
+    const NodeView above = nodes_.inner(parent);
+    const NodeId left = above.children()[at], right = above.children()[at + 1];
+    const Index a = nodes_.at(l, left).size(), b = nodes_.at(l, right).size();
+    touch(l, left);
+    // A full node is a good left end: it is split evenly, and evictions make it smaller. Elsewhere
+    // some room keeps merges and splits apart.
+    const Index most = nodes_.max_entries() - (leftwards && on_left(l, left) ? 0 : 1);
+    const bool joined = a + b + 1 <= most;
+    if (joined) {
+      this->merge(l, parent, at);
+      if (on_right(l, right)) level(l).right.node = left;
+    } else {
+      this->move(l, parent, at, std::max<Index>(1, (leftwards ? b - a : a - b) / 2), leftwards);
+      refresh(l, parent, at + 1, marks);
+    }
+    refresh(l, parent, at, marks);
+    return joined;
+  }
+
+  // The root has a single child, which takes its place.
+  void shrink_root(Marks& marks) {
+    nodes_.drop(top(), root());
+    levels_.pop_back();
+    marks = {top() - 1, top() - 1, true};
+  }
+
+  void clear() {
+    if (empty()) return;
+    nodes_.defer(top(), root());
+    levels_.clear();
+    size_ = 0;
+    suffixes_from_ = kNoNode;
+    nodes_.tidy();
+  }
+
+  std::vector<Level> levels_;  // from the leaves to the root
+  std::uint64_t size_ = 0;
+  NodeId suffixes_from_ = kNoNode;  // the left leaf, while the suffixes are its
+  std::vector<State> suffixes_;     // by slot
+  std::vector<Level> saved_levels_;
+  std::uint64_t saved_size_ = 0;
+};
+
+}  // namespace slidefold::fiba
