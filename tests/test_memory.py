@@ -264,7 +264,8 @@ def test_no_block_is_lost() -> None:
     for _ in range(20):
         round_trip()
     gc.collect()
-    assert sys.getallocatedblocks() - before < 200
+    # A block lost for each call would be thousands; the interpreter's own caches take hundreds.
+    assert sys.getallocatedblocks() - before < 1000
 
 
 def test_nothing_is_left_at_exit() -> None:
