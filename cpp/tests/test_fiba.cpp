@@ -13,7 +13,7 @@ namespace {
 
 // A tree of min_arity 2 that holds `letters` at times 1, 2, ..
 Strings alphabet(const std::string& letters) {
-  Strings tree(Concat<false>{}, 2);
+  Strings tree(Concat<false>{}, 2, 4);
   std::int64_t t = 0;
   for (const char letter : letters) tree.insert(++t, std::string(1, letter));
   tree.check();
@@ -21,10 +21,10 @@ Strings alphabet(const std::string& letters) {
 }
 
 template <class Time>
-void lockstep(int min_arity, Arrival arrival, int steps) {
+void lockstep(int min_arity, int factor, Arrival arrival, int steps) {
   Driver<Time> driver(arrival,
                       static_cast<unsigned>(min_arity) * 10 + static_cast<unsigned>(arrival));
-  Fiba<Concat<false>, Time> tree(Concat<false>{}, min_arity);
+  Fiba<Concat<false>, Time> tree(Concat<false>{}, min_arity, factor * min_arity);
   for (int i = 0; i < steps; ++i) {
     const bool growing = i / (steps / 4) % 2 == 0;
     if (driver.below(10) < (growing ? 7u : 3u)) {
@@ -45,12 +45,15 @@ void lockstep(int min_arity, Arrival arrival, int steps) {
 
 TEST(every_arity_and_arrival_agrees_with_a_map) {
   for (int min_arity = 2; min_arity <= 16; ++min_arity) {
-    for (const Arrival arrival : kArrivals) lockstep<std::int64_t>(min_arity, arrival, 1200);
+    for (const Arrival arrival : kArrivals) {
+      lockstep<std::int64_t>(min_arity, 2, arrival, 1200);
+      lockstep<std::int64_t>(min_arity, 4, arrival, 1200);
+    }
   }
 }
 
 TEST(times_may_be_doubles) {
-  for (const Arrival arrival : kArrivals) lockstep<double>(3, arrival, 1200);
+  for (const Arrival arrival : kArrivals) lockstep<double>(3, 4, arrival, 1200);
 }
 
 TEST(an_empty_tree_answers_the_identity) {
@@ -64,6 +67,7 @@ TEST(an_empty_tree_answers_the_identity) {
 
 TEST(min_arity_below_two_is_refused) {
   CHECK_THROWS(Strings(Concat<false>{}, 1), std::invalid_argument);
+  CHECK_THROWS(Strings(Concat<false>{}, 4, 7), std::invalid_argument);
 }
 
 TEST(equal_times_combine_in_order_of_arrival) {
@@ -78,7 +82,7 @@ TEST(equal_times_combine_in_order_of_arrival) {
 
 TEST(emptied_from_either_end_and_filled_again) {
   for (int min_arity = 2; min_arity <= 16; ++min_arity) {
-    Strings tree(Concat<false>{}, min_arity);
+    Strings tree(Concat<false>{}, min_arity, 2 * min_arity);
     for (int round = 0; round < 4; ++round) {
       for (int t = 0; t < 300; ++t) tree.insert(round % 2 == 0 ? t : 299 - t, "x");
       for (int t = 0; t < 300; ++t) {
@@ -95,7 +99,7 @@ TEST(emptied_from_either_end_and_filled_again) {
 TEST(entries_of_the_root_are_evicted) {
   for (int min_arity = 2; min_arity <= 8; ++min_arity) {
     Driver<std::int64_t> driver(Arrival::kInOrder, 5);
-    Strings tree(Concat<false>{}, min_arity);
+    Strings tree(Concat<false>{}, min_arity, 2 * min_arity);
     for (std::int64_t t = 0; t < 400; ++t) {
       tree.insert(t, driver.letter());
       driver.window[t] = tree.query(t, t);
@@ -138,7 +142,7 @@ TEST(iteration_is_in_time_order) {
 
 TEST(figure_3_in_order_insert_touches_the_right_finger_only) {
   std::uint64_t combines = 0;
-  Fiba<CountedSum> tree(CountedSum{&combines}, 2);
+  Fiba<CountedSum> tree(CountedSum{&combines}, 2, 4);
   for (int t = 1; t <= 22; ++t) tree.insert(t, 1);
   combines = 0;
   while (true) {  // the first insert that splits nothing
@@ -152,7 +156,7 @@ TEST(figure_3_in_order_insert_touches_the_right_finger_only) {
 }
 
 TEST(figure_3_out_of_order_insert_and_split) {
-  Strings tree(Concat<false>{}, 2);
+  Strings tree(Concat<false>{}, 2, 4);
   for (const int t : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 19, 20, 21, 22}) {
     tree.insert(t, std::string(1, static_cast<char>('a' + t - 1)));
   }
@@ -260,7 +264,7 @@ namespace {
 // Combines per slide at distance d behind the youngest, over many slides.
 double combines_at_distance(int min_arity, std::int64_t n, std::int64_t d) {
   std::uint64_t combines = 0;
-  Fiba<CountedSum> tree(CountedSum{&combines}, min_arity);
+  Fiba<CountedSum> tree(CountedSum{&combines}, min_arity, 2 * min_arity);
   for (std::int64_t t = 0; t < n - d; ++t) tree.insert(t, 1);
   for (std::int64_t i = 0; i < d; ++i) tree.insert((std::int64_t{1} << 40) + i, 1);
   const std::int64_t slides = 4096;
@@ -299,7 +303,7 @@ TEST(out_of_order_cost_grows_with_the_logarithm_of_the_distance) {
 
 TEST(query_combines_at_most_twice) {
   std::uint64_t combines = 0;
-  Fiba<CountedSum> tree(CountedSum{&combines}, 2);
+  Fiba<CountedSum> tree(CountedSum{&combines}, 2, 4);
   for (int t = 0; t < 5000; ++t) {
     tree.insert(t * 7919 % 5003, 1);
     combines = 0;
@@ -334,7 +338,7 @@ TEST(a_failing_combine_leaves_the_tree_as_it_was) {
     for (const Arrival arrival : kArrivals) {
       int fuse = -1, failures = 0;
       Driver<std::int64_t> driver(arrival, 77);
-      Fiba<Concat<true>> tree(Concat<true>{&fuse}, min_arity);
+      Fiba<Concat<true>> tree(Concat<true>{&fuse}, min_arity, 2 * min_arity);
       for (int i = 0; i < 1500; ++i) {
         const bool insert = driver.below(10) < (i / 400 % 2 == 0 ? 7u : 4u);
         const std::int64_t t = insert ? driver.next_time() : driver.victim();

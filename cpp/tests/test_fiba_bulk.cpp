@@ -43,12 +43,12 @@ std::int64_t horizon(Driver<std::int64_t>& driver) {
 }
 
 template <bool kFallible>
-int random_steps(int min_arity, Arrival arrival, int steps, unsigned seed) {
+int random_steps(int min_arity, int factor, Arrival arrival, int steps, unsigned seed) {
   int fuse = -1, failures = 0;
   Concat<kFallible> op;
   op.fuse = &fuse;
   Driver<std::int64_t> driver(arrival, seed);
-  Fiba<Concat<kFallible>> tree(op, min_arity);
+  Fiba<Concat<kFallible>> tree(op, min_arity, factor * min_arity);
   for (int i = 0; i < steps; ++i) {
     const std::size_t kind = driver.below(20);
     const Batch made = batch(driver, kind < 6   ? 1
@@ -82,7 +82,8 @@ int random_steps(int min_arity, Arrival arrival, int steps, unsigned seed) {
 TEST(every_arity_and_arrival_agrees_with_a_map) {
   for (int min_arity = 2; min_arity <= 16; ++min_arity) {
     for (const Arrival arrival : kArrivals) {
-      random_steps<false>(min_arity, arrival, 300, static_cast<unsigned>(min_arity));
+      random_steps<false>(min_arity, 2, arrival, 300, static_cast<unsigned>(min_arity));
+      random_steps<false>(min_arity, 4, arrival, 150, static_cast<unsigned>(min_arity));
     }
   }
 }
@@ -90,7 +91,7 @@ TEST(every_arity_and_arrival_agrees_with_a_map) {
 TEST(a_failing_combine_leaves_the_tree_as_it_was) {
   for (const int min_arity : {2, 4, 8}) {
     for (const Arrival arrival : kArrivals)
-      CHECK(random_steps<true>(min_arity, arrival, 300, 9) > 5);
+      CHECK(random_steps<true>(min_arity, 2, arrival, 300, 9) > 5);
   }
 }
 
@@ -115,7 +116,7 @@ TEST(bulks_of_every_size_into_every_place) {
   for (const int min_arity : {2, 4}) {
     for (std::size_t n : {1u, 2u, 3u, 7u, 40u, 500u}) {
       for (std::int64_t from = -5; from < 130; from += 3) {
-        Fiba<Concat<false>> tree(Concat<false>{}, min_arity);
+        Fiba<Concat<false>> tree(Concat<false>{}, min_arity, 2 * min_arity);
         std::map<std::int64_t, std::string> window;
         for (int t = 0; t < 120; t += 2) tree.insert(t, window[t] = "x");
         std::vector<std::int64_t> times;

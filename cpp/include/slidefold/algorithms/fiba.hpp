@@ -9,9 +9,12 @@ namespace slidefold {
 template <Monoid Op, class Time = std::int64_t>
 class Fiba : public fiba::BulkTree<Op, Time> {
  public:
-  static constexpr int kMinArity = 8;
-  explicit Fiba(Op op, int min_arity = kMinArity)
-      : fiba::BulkTree<Op, Time>(std::move(op), min_arity) {}
+  static constexpr int kMinArity = 4;
+  // Nodes four times as large as the smallest: late entries that come in order leave them 3/4 full,
+  // not half.
+  explicit Fiba(Op op, int min_arity = kMinArity) : Fiba(std::move(op), min_arity, 4 * min_arity) {}
+  Fiba(Op op, int min_arity, int max_arity)
+      : fiba::BulkTree<Op, Time>(std::move(op), min_arity, max_arity) {}
 };
 
 }  // namespace slidefold

@@ -35,6 +35,7 @@ struct Head {
 
 template <class T>
 inline void slide_items(T* from, T* to, std::size_t count) {
+  if (count == 0) return;
   if constexpr (std::is_trivially_copyable_v<T>) {
     std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(T));
   } else if (to < from) {
@@ -167,15 +168,16 @@ class Nodes {
  public:
   using NodeView = View<Time, State>;
 
-  explicit Nodes(std::size_t min_arity)
-      : most_(static_cast<std::uint32_t>(2 * min_arity - 1)),
-        leaf_slab_(2 * min_arity, false),
-        inner_slab_(2 * min_arity, true),
+  Nodes(std::uint32_t min_arity, std::uint32_t max_arity)
+      : least_(min_arity - 1),
+        most_(max_arity - 1),
+        leaf_slab_(max_arity, false),
+        inner_slab_(max_arity, true),
         leaves_(leaf_slab_),
         inners_(inner_slab_) {}
 
   std::uint32_t max_entries() const { return most_; }
-  std::uint32_t min_entries() const { return (most_ + 1) / 2 - 1; }
+  std::uint32_t min_entries() const { return least_; }
 
   [[gnu::always_inline]] NodeView leaf(NodeId id) const {
     return {Slab<Time, State>::head(leaves_[id]), &leaf_slab_};
@@ -356,7 +358,7 @@ class Nodes {
     dropped_.clear();
   }
 
-  std::uint32_t most_;
+  std::uint32_t least_, most_;
   Slab<Time, State> leaf_slab_, inner_slab_;
   Arena<Slab<Time, State>> leaves_, inners_;
   std::vector<Frame> deferred_;

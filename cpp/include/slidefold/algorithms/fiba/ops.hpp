@@ -49,32 +49,38 @@ class NodeOps {
  public:
   using State = typename Op::State;
 
-  NodeOps(Op op, int min_arity) : op_(std::move(op)), nodes_(checked(min_arity)) {}
+  NodeOps(Op op, int min_arity, int max_arity)
+      : op_(std::move(op)), nodes_(checked(min_arity, 2), checked(max_arity, 2 * min_arity)) {}
 
-  int min_arity() const { return static_cast<int>(nodes_.max_entries() + 1) / 2; }
+  int min_arity() const { return static_cast<int>(nodes_.min_entries()) + 1; }
+  int max_arity() const { return static_cast<int>(nodes_.max_entries()) + 1; }
 
  protected:
   using NodeView = View<Time, State>;
   using Index = std::uint32_t;
   static constexpr bool kCheap = std::is_trivially_copyable_v<State> && sizeof(State) <= 32;
 
-  static std::size_t checked(int min_arity) {
-    if (min_arity < 2 || min_arity > 1024) {
-      throw std::invalid_argument("min_arity must be from 2 to 1024");
+  static std::uint32_t checked(int arity, int least) {
+    if (arity < least || arity > 1024) {
+      throw std::invalid_argument(
+          "min_arity must be at least 2, max_arity from twice that to 1024");
     }
-    return static_cast<std::size_t>(min_arity);
+    return static_cast<std::uint32_t>(arity);
   }
 
   // The first entry whose time is not before t.
   static Index lower_bound(const NodeView& node, Time t) {
+    const Time* const times = node.times();
     const Index count = node.size();
-    if (count <= 32) {
-      Index at = 0;
-      for (Index i = 0; i < count; ++i) at += node.times()[i] < t ? 1u : 0u;
-      return at;
+    if (count == 0) return 0;
+    // Halves without a branch that depends on the times.
+    const Time* from = times;
+    for (Index length = count; length > 1;) {
+      const Index half = length / 2;
+      from += from[half - 1] < t ? half : 0;
+      length -= half;
     }
-    return static_cast<Index>(std::lower_bound(node.times(), node.times() + count, t) -
-                              node.times());
+    return static_cast<Index>(from - times) + (*from < t ? 1u : 0u);
   }
   static Index upper_bound(const NodeView& node, Time t) {
     const Index at = lower_bound(node, t);
@@ -83,39 +89,19 @@ class NodeOps {
 
   // v0 * .. * v_{n-1}, n > 0.
   State fold(const State* v, std::size_t n) const {
-    State fold = v[0];
     if constexpr (kCheap) {
-      if (n >= 6) {
-        const std::size_t half = n / 2;
-        State other = v[half];
-        for (std::size_t i = 1; i < half; ++i) {
-          fold = op_.combine(fold, v[i]);
-          other = op_.combine(other, v[half + i]);
-        }
-        if (n & 1) other = op_.combine(other, v[n - 1]);
-        return op_.combine(fold, other);
-      }
+      return fold_items(n, [v](std::size_t i) { return v[i]; });
+    } else {
+      State fold = v[0];
+      for (std::size_t i = 1; i < n; ++i) absorb(op_, fold, v[i]);
+      return fold;
     }
-    for (std::size_t i = 1; i < n; ++i) absorb(op_, fold, v[i]);
-    return fold;
   }
 
   // x0 * y0 * x1 * y1 * .. * y_{n-1}, n > 0.
   State fold_pairs(const State* x, const State* y, std::size_t n) const {
     if constexpr (kCheap) {
-      State fold = op_.combine(x[0], y[0]);
-      if (n >= 6) {
-        const std::size_t half = n / 2;
-        State other = op_.combine(x[half], y[half]);
-        for (std::size_t i = 1; i < half; ++i) {
-          fold = op_.combine(fold, op_.combine(x[i], y[i]));
-          other = op_.combine(other, op_.combine(x[half + i], y[half + i]));
-        }
-        if (n & 1) other = op_.combine(other, op_.combine(x[n - 1], y[n - 1]));
-        return op_.combine(fold, other);
-      }
-      for (std::size_t i = 1; i < n; ++i) fold = op_.combine(fold, op_.combine(x[i], y[i]));
-      return fold;
+      return fold_items(n, [this, x, y](std::size_t i) { return op_.combine(x[i], y[i]); });
     } else {
       State fold = x[0];
       absorb(op_, fold, y[0]);
@@ -125,6 +111,27 @@ class NodeOps {
       }
       return fold;
     }
+  }
+
+  // In four chains that do not wait for one another.
+  template <class Item>
+  State fold_items(std::size_t n, const Item& item) const {
+    const std::size_t part = n / 4;
+    State a = item(0);
+    if (part == 0) {
+      for (std::size_t i = 1; i < n; ++i) a = op_.combine(a, item(i));
+      return a;
+    }
+    const std::size_t second = part, third = 2 * part, fourth = 3 * part;
+    State b = item(second), c = item(third), d = item(fourth);
+    for (std::size_t i = 1; i < part; ++i) {
+      a = op_.combine(a, item(i));
+      b = op_.combine(b, item(second + i));
+      c = op_.combine(c, item(third + i));
+      d = op_.combine(d, item(fourth + i));
+    }
+    for (std::size_t i = 4 * part; i < n; ++i) d = op_.combine(d, item(i));
+    return op_.combine(op_.combine(a, b), op_.combine(c, d));
   }
 
   // The up-aggregate: the whole subtree.

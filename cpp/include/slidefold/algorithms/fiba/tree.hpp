@@ -35,9 +35,10 @@ class Tree : protected NodeOps<Op, Time> {
 
  public:
   using State = typename Op::State;
+  using Base::max_arity;
   using Base::min_arity;
 
-  Tree(Op op, int min_arity) : Base(std::move(op), min_arity) {}
+  Tree(Op op, int min_arity, int max_arity) : Base(std::move(op), min_arity, max_arity) {}
 
   bool empty() const { return levels_.empty(); }
   std::uint64_t size() const { return size_; }
@@ -265,7 +266,7 @@ class Tree : protected NodeOps<Op, Time> {
         appended = false;
       }
       const auto [parent, at] = step(path, l + 1);
-      split_below(l, parent, at, at_end);
+      split_below(l, parent, at, path[l].at);
       refresh(l, parent, at, marks);
       refresh(l, parent, at + 1, marks);
     }
@@ -287,17 +288,28 @@ class Tree : protected NodeOps<Op, Time> {
     repair_spines(marks);
   }
 
-  // Splits child `at` of `parent`, and gives the parent the middle entry and the new node.
-  void split_below(int l, NodeId parent, Index at, bool uneven) {
+  // Splits child `at` of `parent`, where `grown` is new, and gives the parent the middle entry.
+  void split_below(int l, NodeId parent, Index at, Index grown) {
     const NodeId id = nodes_.inner(parent).children()[at];
     const NodeId made = nodes_.make(l);
     touch(l, id);
     nodes_.touch(l + 1, parent);
     const NodeView node = nodes_.at(l, id);
-    const Index keep = uneven ? node.size() - 2 : this->min_entries() + 1;
+    const Index keep = split_place(node.size(), grown, on_left(l, id), on_right(l, id));
     auto [t, value] = this->split(l, node, nodes_.at(l, made), keep);
     this->put_inner(nodes_.inner(parent), at, t, std::move(value), made);
     if (on_right(l, id)) level(l).right.node = made;
+  }
+
+  // How many entries the left half of a split keeps. Where the new one came last or first, more are
+  // likely to follow there, so the other half is left as full as may be.
+  Index split_place(Index count, Index grown, bool left, bool right) const {
+    const Index least = min_entries();
+    if (right ? 2 * grown >= count : grown + 2 >= count) {
+      return std::min(grown, count - 1 - (right ? 1 : least));
+    }
+    if (left ? 2 * grown < count : grown < 2) return std::max(grown, left ? 1 : least);
+    return count / 2;
   }
 
   Index min_entries() const { return nodes_.min_entries(); }
@@ -487,10 +499,12 @@ class Tree : protected NodeOps<Op, Time> {
     const NodeId left = above.children()[at], right = above.children()[at + 1];
     const Index a = nodes_.at(l, left).size(), b = nodes_.at(l, right).size();
     touch(l, left);
-    // A full node is a good left end: it is split evenly, and evictions make it smaller. Elsewhere
-    // some room keeps merges and splits apart.
-    const Index most = nodes_.max_entries() - (leftwards && on_left(l, left) ? 0 : 1);
-    const bool joined = a + b + 1 <= most;
+    // A full node is a good left end: evictions make it smaller. Elsewhere some room keeps merges
+    // and splits apart.
+    const Index most = nodes_.max_entries();
+    const Index fits =
+        leftwards && on_left(l, left) ? most : std::max(2 * min_entries(), 3 * most / 4);
+    const bool joined = a + b + 1 <= fits;
     if (joined) {
       this->merge(l, parent, at);
       if (on_right(l, right)) level(l).right.node = left;
