@@ -25,24 +25,20 @@
 #include <utility>
 #include <vector>
 
-#include "slidefold/algorithms/fiba/ops.hpp"
+#include "slidefold/algorithms/fiba/spines.hpp"
 
 namespace slidefold::fiba {
 
 template <Monoid Op, class Time>
-class Tree : protected NodeOps<Op, Time> {
-  using Base = NodeOps<Op, Time>;
+class Tree : public Spines<Op, Time> {
+  using Base = Spines<Op, Time>;
 
  public:
   using State = typename Op::State;
-  using Base::max_arity;
-  using Base::min_arity;
+  using Base::Base;
+  using Base::empty;
+  using Base::height;
 
-  Tree(Op op, int min_arity, int max_arity) : Base(std::move(op), min_arity, max_arity) {}
-
-  bool empty() const { return levels_.empty(); }
-  std::uint64_t size() const { return size_; }
-  int height() const { return static_cast<int>(levels_.size()); }
   std::size_t bytes() const {
     return nodes_.bytes() + levels_.capacity() * sizeof(Level) +
            suffixes_.capacity() * sizeof(State);
@@ -86,7 +82,7 @@ class Tree : protected NodeOps<Op, Time> {
         return;
       }
       this->put_leaf(leaf, count, t, std::move(value));
-      Path path = spine_path(Side::kRight, count);
+      Path path = this->spine_path(Side::kRight, count);
       return inserted(path, true);
     }
     Path path;
@@ -108,7 +104,7 @@ class Tree : protected NodeOps<Op, Time> {
     Path path;
     if (!(t < leaf.times()[0]) && !(leaf.times()[0] < t)) {
       if (height() > 1 && leaf.size() > 1) return evict_oldest(t), true;
-      path = spine_path(Side::kLeft, 0);
+      path = this->spine_path(Side::kLeft, 0);
       return evict_found(path, 0), true;
     }
     if (t < leaf.times()[0]) return false;
@@ -117,119 +113,33 @@ class Tree : protected NodeOps<Op, Time> {
     return found;
   }
 
-  // A transaction: until commit, every change can be taken back.
-  void begin() {
-    if constexpr (fallible_v<Op>) {
-      nodes_.begin();
-      saved_levels_ = levels_;
-      saved_size_ = size_;
-    }
-  }
-  void commit() { nodes_.commit(); }
-  void rollback() {
-    if constexpr (fallible_v<Op>) {
-      nodes_.rollback();
-      levels_.swap(saved_levels_);
-      size_ = saved_size_;
-      suffixes_from_ = kNoNode;
-      if (!empty()) levels_[0].left.stale = true;
-    }
-  }
-
  protected:
+  using Base::level;
+  using Base::levels_;
+  using Base::mark;
+  using Base::min_entries;
   using Base::nodes_;
+  using Base::on_left;
+  using Base::on_right;
   using Base::op_;
+  using Base::refresh;
+  using Base::repair;
+  using Base::repair_spines;
+  using Base::root;
+  using Base::search;
+  using Base::size_;
+  using Base::step;
+  using Base::suffixes_;
+  using Base::suffixes_from_;
+  using Base::top;
+  using Base::touch;
+  using typename Base::Finger;
   using typename Base::Index;
+  using typename Base::Level;
+  using typename Base::Marks;
   using typename Base::NodeView;
-
-  enum class Side { kLeft, kRight };
-  // An end of a level: its node, a time that bounds what lies beyond it, its location-sensitive
-  // aggregate, and the part of it that is the node's own.
-  struct Finger {
-    NodeId node = kNoNode;
-    bool stale = true;  // part and bound are out of date
-    Time bound{};       // left: the node's last time; right: its first
-    State agg{}, part{};
-  };
-  struct Level {
-    Finger left, right;
-  };
-  struct Step {
-    NodeId node;
-    Index at;
-  };
-  // From a leaf (or what was found) up to the spine where the search began; higher steps follow the
-  // spine and are filled in when they are needed.
-  static constexpr int kMaxHeight = 40;
-  struct Path {
-    std::array<Step, kMaxHeight> steps;
-    int known = -1;
-    Side side = Side::kLeft;
-    Step& operator[](int level) { return steps[static_cast<std::size_t>(level)]; }
-  };
-
-  int top() const { return height() - 1; }
-  Level& level(int l) { return levels_[static_cast<std::size_t>(l)]; }
-  const Level& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
-  NodeId root() const { return levels_.back().left.node; }
-  bool on_left(int l, NodeId id) const { return level(l).left.node == id; }
-  bool on_right(int l, NodeId id) const { return level(l).right.node == id; }
-
-  // Before a node changes. The left leaf's suffixes are void then.
-  void touch(int l, NodeId id) {
-    nodes_.touch(l, id);
-    if (l == 0 && id == suffixes_from_) {
-      suffixes_from_ = kNoNode;
-      levels_[0].left.stale = true;
-    }
-  }
-
-  Path spine_path(Side side, Index at) {
-    Path path;
-    path.side = side;
-    path.known = 0;
-    path[0] = {side == Side::kLeft ? levels_[0].left.node : levels_[0].right.node, at};
-    return path;
-  }
-
-  Step& step(Path& path, int l) {
-    if (l > path.known) {
-      path.known = l;
-      if (path.side == Side::kLeft) {
-        path[l] = {level(l).left.node, 0};
-      } else {
-        path[l] = {level(l).right.node, nodes_.inner(level(l).right.node).size()};
-      }
-    }
-    return path[l];
-  }
-
-  // The lowest spine node whose subtree has the place of everything in [from, to]: up both spines
-  // at once, so O(log d) for the nearer end.
-  std::pair<int, Side> join(Time from, Time to) const {
-    int l = 0;
-    for (; l < top(); ++l) {
-      if (!(from < level(l).right.bound)) return {l, Side::kRight};
-      if (!(level(l).left.bound < to)) break;
-    }
-    return {l, Side::kLeft};
-  }
-
-  // Finger search: the level and whether t is there; if not, path[0] is where it would be.
-  std::pair<int, bool> search(Time t, Path& path) const {
-    auto [l, side] = join(t, t);
-    path.known = l;
-    path.side = side;
-    NodeId id = side == Side::kLeft ? level(l).left.node : level(l).right.node;
-    for (;; --l) {
-      const NodeView node = nodes_.at(l, id);
-      const Index at = Base::lower_bound(node, t);
-      path[l] = {id, at};
-      if (at < node.size() && !(t < node.times()[at])) return {l, true};
-      if (l == 0) return {0, false};
-      id = node.children()[at];
-    }
-  }
+  using typename Base::Path;
+  using typename Base::Side;
 
   void plant(Time t, State value) {
     levels_.reserve(1);
@@ -242,16 +152,6 @@ class Tree : protected NodeOps<Op, Time> {
     size_ = 1;
   }
 
-  // The root is full, or was split in bulk: a new one above it.
-  void grow_root() {
-    const NodeId old = root();
-    const NodeId id = nodes_.make(height());
-    nodes_.inner(id).children()[0] = old;
-    Finger finger;
-    finger.node = id;
-    levels_.push_back({finger, finger});
-  }
-
   // The leaf of the path has one entry more: splits what overflows, repairs what changed.
   void inserted(Path& path, const bool at_end) {
     ++size_;
@@ -260,7 +160,7 @@ class Tree : protected NodeOps<Op, Time> {
     Marks marks;
     for (; nodes_.at(l, path[l].node).size() > nodes_.max_entries(); ++l) {
       if (l == top()) {
-        grow_root();
+        this->grow_root();
         path.known = l + 1;
         path[l + 1] = {root(), 0};
         appended = false;
@@ -310,108 +210,6 @@ class Tree : protected NodeOps<Op, Time> {
     }
     if (left ? 2 * grown < count : grown < 2) return std::max(grown, left ? 1 : least);
     return count / 2;
-  }
-
-  Index min_entries() const { return nodes_.min_entries(); }
-
-  // Which spine aggregates are out of date: those of these levels and all below, and the root's.
-  struct Marks {
-    int left = -1, right = -1;
-    bool root = false;
-  };
-
-  void mark(int l, NodeId id, Marks& marks) {
-    if (l == top()) {
-      marks.root = true;
-    } else if (on_left(l, id)) {
-      level(l).left.stale = true;
-      marks.left = std::max(marks.left, l);
-    } else {
-      level(l).right.stale = true;
-      marks.right = std::max(marks.right, l);
-    }
-  }
-
-  // Child `at` of `parent` changed: its aggregate and count, wherever they are kept.
-  void refresh(int l, NodeId parent, Index at, Marks& marks) {
-    const NodeView above = nodes_.inner(parent);
-    const NodeId id = above.children()[at];
-    if (on_left(l, id) || on_right(l, id)) return mark(l, id, marks);
-    const NodeView node = nodes_.at(l, id);
-    above.aggs()[at] = this->up(l, node);
-    above.counts()[at] = this->entries_below(l, node);
-  }
-
-  void repair(Path& path, int l, int must, int added) { repair(path, l, must, added, Marks{}); }
-
-  // Repairs aggregates from the path's node at level l upwards to the spine, at least to level
-  // `must`, then down the spines. `added` entries came below.
-  void repair(Path& path, int l, int must, int added, Marks marks) {
-    for (;; ++l) {
-      const NodeId id = path[l].node;
-      if (l == top() || on_left(l, id) || on_right(l, id)) {
-        mark(l, id, marks);
-        if (l >= must) break;
-        continue;
-      }
-      const auto [parent, at] = step(path, l + 1);
-      nodes_.touch(l + 1, parent);
-      const NodeView above = nodes_.inner(parent);
-      above.aggs()[at] = this->up(l, nodes_.at(l, id));
-      above.counts()[at] += static_cast<std::uint64_t>(static_cast<std::int64_t>(added));
-    }
-    repair_spines(marks);
-  }
-
-  void repair_spines(const Marks& marks) {
-    if (marks.root) repair_root();
-    for (int l = std::min(marks.left, top() - 1); l >= 0; --l) repair_left(l);
-    for (int l = std::min(marks.right, top() - 1); l >= 0; --l) repair_right(l);
-  }
-
-  void repair_root() {
-    const NodeView node = nodes_.at(top(), root());
-    State& agg = levels_.back().left.agg;
-    const Index count = node.size();
-    if (height() == 1) {
-      agg = this->fold(node.values(), count);
-    } else if (count == 1) {
-      agg = node.values()[0];
-    } else if constexpr (Base::kCheap) {
-      agg = op_.combine(node.values()[0],
-                        this->fold_pairs(node.aggs() + 1, node.values() + 1, count - 1));
-    } else {
-      agg = this->fold_pairs(node.values(), node.aggs() + 1, count - 1);
-      absorb(op_, agg, node.values()[count - 1]);
-    }
-  }
-
-  void repair_left(int l) {
-    Finger& finger = level(l).left;
-    if (finger.stale) {
-      const NodeView node = nodes_.at(l, finger.node);
-      const Index count = node.size();
-      finger.bound = node.times()[count - 1];
-      finger.part = l > 0 ? this->fold_pairs(node.values(), node.aggs() + 1, count)
-                          : this->fold(node.values(), count);
-      finger.stale = false;
-    }
-    const bool kept = l == 0 && suffixes_from_ == finger.node;
-    const State& part = kept ? suffixes_[nodes_.leaf(finger.node).head->first] : finger.part;
-    finger.agg = l + 1 < top() ? State(op_.combine(part, level(l + 1).left.agg)) : part;
-  }
-
-  void repair_right(int l) {
-    Finger& finger = level(l).right;
-    if (finger.stale) {
-      const NodeView node = nodes_.at(l, finger.node);
-      finger.bound = node.times()[0];
-      finger.part = l > 0 ? this->fold_pairs(node.aggs(), node.values(), node.size())
-                          : this->fold(node.values(), node.size());
-      finger.stale = false;
-    }
-    finger.agg =
-        l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
   }
 
   // Evicts the oldest entries, up to a time in the left leaf before its last. It is not the root.
@@ -478,7 +276,7 @@ class Tree : protected NodeOps<Op, Time> {
       const NodeId id = path[l].node;
       const NodeView node = nodes_.at(l, id);
       if (l == top()) {
-        if (l > 0 && node.size() == 0) return shrink_root(marks), -1;
+        if (l > 0 && node.size() == 0) return this->shrink_root(marks), -1;
         return l;
       }
       const bool spine = on_left(l, id) || on_right(l, id);
@@ -516,13 +314,6 @@ class Tree : protected NodeOps<Op, Time> {
     return joined;
   }
 
-  // The root has a single child, which takes its place.
-  void shrink_root(Marks& marks) {
-    nodes_.drop(top(), root());
-    levels_.pop_back();
-    marks = {top() - 1, top() - 1, true};
-  }
-
   void clear() {
     if (empty()) return;
     nodes_.defer(top(), root());
@@ -531,13 +322,6 @@ class Tree : protected NodeOps<Op, Time> {
     suffixes_from_ = kNoNode;
     nodes_.tidy();
   }
-
-  std::vector<Level> levels_;  // from the leaves to the root
-  std::uint64_t size_ = 0;
-  NodeId suffixes_from_ = kNoNode;  // the left leaf, while the suffixes are its
-  std::vector<State> suffixes_;     // by slot
-  std::vector<Level> saved_levels_;
-  std::uint64_t saved_size_ = 0;
 };
 
 }  // namespace slidefold::fiba
