@@ -90,6 +90,7 @@ class ReadTree : public Tree<Op, Time> {
     check_spine(true);
     check_spine(false);
     check_suffixes();
+    this->check_late();
     require_same(op_, query(), fold, "I5-I7: query is the fold of all entries");
   }
 

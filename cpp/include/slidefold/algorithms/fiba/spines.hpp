@@ -50,7 +50,7 @@ class Spines : protected NodeOps<Op, Time> {
       nodes_.rollback();
       levels_.swap(saved_levels_);
       size_ = saved_size_;
-      suffixes_from_ = kNoNode;
+      suffixes_from_ = late_ = kNoNode;
       if (!empty()) levels_[0].left.stale = true;
     }
   }
@@ -61,7 +61,7 @@ class Spines : protected NodeOps<Op, Time> {
   using typename Base::Index;
   using typename Base::NodeView;
 
-  enum class Side { kLeft, kRight };
+  enum class Side { kLeft, kRight, kNone };
   // An end of a level: its node, a time that bounds what lies beyond it, its location-sensitive
   // aggregate, and the part of it that is the node's own.
   struct Finger {
@@ -219,6 +219,10 @@ class Spines : protected NodeOps<Op, Time> {
   }
 
   void repair_spines(const Marks& marks) {
+    const int beside = late_side_ == Side::kRight  ? marks.right
+                       : late_side_ == Side::kLeft ? marks.left
+                                                   : -1;
+    if (marks.root || beside >= 0) late_ = kNoNode;
     if (marks.root) repair_root();
     for (int l = std::min(marks.left, top() - 1); l >= 0; --l) repair_left(l);
     for (int l = std::min(marks.right, top() - 1); l >= 0; --l) repair_right(l);
@@ -273,6 +277,8 @@ class Spines : protected NodeOps<Op, Time> {
   std::uint64_t size_ = 0;
   NodeId suffixes_from_ = kNoNode;  // the left leaf, while the suffixes are its
   std::vector<State> suffixes_;     // by slot
+  NodeId late_ = kNoNode;           // the leaf of the late finger (late.hpp), while it is set
+  Side late_side_ = Side::kNone;    // the spine that its path meets, unless that is the root
   std::vector<Level> saved_levels_;
   std::uint64_t saved_size_ = 0;
 };

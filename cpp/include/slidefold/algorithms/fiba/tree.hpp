@@ -25,13 +25,13 @@
 #include <utility>
 #include <vector>
 
-#include "slidefold/algorithms/fiba/spines.hpp"
+#include "slidefold/algorithms/fiba/late.hpp"
 
 namespace slidefold::fiba {
 
 template <Monoid Op, class Time>
-class Tree : public Spines<Op, Time> {
-  using Base = Spines<Op, Time>;
+class Tree : public LateFinger<Op, Time> {
+  using Base = LateFinger<Op, Time>;
 
  public:
   using State = typename Op::State;
@@ -41,7 +41,7 @@ class Tree : public Spines<Op, Time> {
 
   std::size_t bytes() const {
     return nodes_.bytes() + levels_.capacity() * sizeof(Level) +
-           suffixes_.capacity() * sizeof(State);
+           suffixes_.capacity() * sizeof(State) + this->late_bytes();
   }
 
   // Precondition of both: not empty.
@@ -75,6 +75,7 @@ class Tree : public Spines<Op, Time> {
         } else {
           finger.stale = true;
         }
+        if (late_ == finger.node) late_ = kNoNode;
         leaf.times()[count] = t;
         leaf.values()[count] = std::move(value);
         leaf.head->count = count + 1;
@@ -85,6 +86,7 @@ class Tree : public Spines<Op, Time> {
       Path path = this->spine_path(Side::kRight, count);
       return inserted(path, true);
     }
+    if (this->insert_late(t, value)) return;
     Path path;
     const auto [level, found] = search(t, path);
     const auto [node, at] = path[level];
@@ -94,7 +96,13 @@ class Tree : public Spines<Op, Time> {
       return repair(path, level, level, 0);
     }
     this->put_leaf(nodes_.leaf(node), at, t, std::move(value));
+    const bool splits = nodes_.leaf(node).size() > nodes_.max_entries();
     inserted(path, false);
+    if (splits) {
+      this->last_ = t;
+    } else {
+      this->follow(path, t);
+    }
   }
 
   // Says whether there was an entry at t.
@@ -114,6 +122,7 @@ class Tree : public Spines<Op, Time> {
   }
 
  protected:
+  using Base::late_;
   using Base::level;
   using Base::levels_;
   using Base::mark;
@@ -215,6 +224,7 @@ class Tree : public Spines<Op, Time> {
   // Evicts the oldest entries, up to a time in the left leaf before its last. It is not the root.
   void evict_oldest(Time until) {
     const NodeId id = levels_[0].left.node;
+    if (late_ == id) late_ = kNoNode;
     nodes_.touch(0, id);
     const NodeView leaf = nodes_.leaf(id);
     if (suffixes_from_ != id) keep_suffixes(id);
@@ -319,7 +329,7 @@ class Tree : public Spines<Op, Time> {
     nodes_.defer(top(), root());
     levels_.clear();
     size_ = 0;
-    suffixes_from_ = kNoNode;
+    suffixes_from_ = late_ = kNoNode;
     nodes_.tidy();
   }
 };
