@@ -1,17 +1,16 @@
 // Bulk operations of the finger B-tree: evicting all up to a time, inserting many at once.
 //
-// Layout: that of tree.hpp. While a bulk goes in, each level has a list of entries that its split
-//   nodes send up (each with the new child right of it) and of the children they came from.
+// Layout: that of tree.hpp. While a bulk goes in, each level has a list of entries that its
+//   split nodes send up (each with the new child right of it) and of the children they came
+//   from.
 // Invariants: those of tree.hpp, before and after.
 // Cost: bulk_evict amortised O(log m): only the boundary is touched, whole subtrees go to the
-// deferred
-//   free list. bulk_insert amortised O(log d + m (1 + log(1 + d/m))): the entries are dealt out
-//   from the lowest spine node that covers them, every node on the way is visited once, split once
-//   and folded once. What is younger than all is appended leaf by leaf.
-// Paper: fiba-bulk, sections 4 and 5. The search runs down, not from leaf to leaf, and visits the
-// same
-//   nodes. Boundary nodes are on the left spine afterwards and need only two children, so
-//   neighbours that are no siblings never meet: from the top down each node finds a sibling.
+//   deferred free list. bulk_insert amortised O(log d + m (1 + log(1 + d/m))): the entries are
+//   dealt out from the lowest spine node that covers them, every node on the way is visited
+//   once, split once and folded once. What is younger than all is appended leaf by leaf.
+// Paper: fiba-bulk, sections 4 and 5. The search runs down, not from leaf to leaf, and visits
+//   the same nodes. Boundary nodes are on the left spine afterwards and need only two children,
+//   so neighbours that are no siblings never meet: from the top down each node finds a sibling.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +73,10 @@ class BulkTree : public ReadTree<Op, Time> {
 
   // Inserts n entries; equal times combine, in the order in which they come.
   void bulk_insert(const Time* times, const State* values, std::size_t n) {
-    if (n == 1) return insert(times[0], values[0]);
+    if (n < kFew && (n < 2 || empty() || !(this->youngest() < times[0]))) {
+      for (std::size_t i = 0; i < n; ++i) insert(times[i], values[i]);
+      return;
+    }
     bool ascending = true;
     for (std::size_t i = 1; i < n && ascending; ++i) ascending = times[i - 1] < times[i];
     if (ascending) return insert_run(times, values, n);
@@ -107,8 +109,8 @@ class BulkTree : public ReadTree<Op, Time> {
   using typename Base::Side;
 
  private:
-  // Fewer entries than this that are not the youngest are inserted one by one.
-  static constexpr std::size_t kFew = 7;
+  // Fewer late entries than this go in one by one: next to each other, that is as fast.
+  static constexpr std::size_t kFew = 24;
 
   // ---- bulk_evict
 

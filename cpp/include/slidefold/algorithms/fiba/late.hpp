@@ -1,14 +1,12 @@
 // A third finger: where late entries keep arriving.
 //
 // Layout: the path to the place after the last late entry and, for each of its nodes up to the
-// first
-//   on a spine, the folds of what lies before and after the path. Two late entries in a row, one
-//   next to the other, set it; any other change that could touch these folds voids it.
-// Invariants: I11 while the finger is set: its path leads to its place, the folds before and after
-// are
-//   those of the nodes, and nothing lies between its bounds.
-// Cost: an entry at the finger takes no search and two combines for each level, so a source with a
-//   steady delay costs little more than one in order. Setting it folds each node of the path.
+//   first on a spine, the folds of what lies before and after the path. Two late entries in a
+//   row, one next to the other, set it; any other change that could touch these folds voids it.
+// Invariants: I11 while the finger is set: its path leads to its place, the folds before and
+//   after are those of the nodes, and nothing lies between its bounds.
+// Cost: an entry at the finger takes no search and two combines for each level, so a source with
+//   a steady delay costs little more than one in order. Setting it folds each node of the path.
 // Paper: none; the fingers of fiba-out-of-order are the ends of the window.
 #pragma once
 

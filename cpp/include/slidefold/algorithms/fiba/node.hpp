@@ -1,14 +1,13 @@
 // The nodes of an aggregating B-tree: their layout, their store, and what happens inside them.
 //
 // Layout: a leaf is a head, times and values; an inner node also has, for each child, its index,
-// its
-//   up-aggregate and its number of entries. So a node is folded from its own memory, and no node
-//   knows its parent. Leaves start at slot `first`: evicting the oldest entry moves nothing. There
-//   is room for one entry more than a node may have: it is split after it overflowed.
+//   its up-aggregate and its number of entries. So a node is folded from its own memory, and no
+//   node knows its parent. Leaves start at slot `first`: evicting the oldest entry moves
+//   nothing. There is room for one entry more than a node may have: it is split after it
+//   overflowed.
 // Invariants: I1 count <= max_entries() outside an operation. I2 first is 0 in inner nodes. I3
-// slots
-//   without an entry hold nothing that owns memory or objects, unless a transaction is open.
-//   I4 a deferred subtree is reachable from exactly one frame.
+//   slots without an entry hold nothing that owns memory or objects, unless a transaction is
+//   open. I4 a deferred subtree is reachable from exactly one frame.
 // Cost: defer O(1); a step of reclaiming frees one bottom inner node with its leaves.
 // Paper: fiba-out-of-order, sections 3.1 and 3.2; fiba-bulk, section 6 (deferred free list).
 #pragma once

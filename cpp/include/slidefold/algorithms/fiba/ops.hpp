@@ -2,11 +2,10 @@
 // move.
 //
 // Layout: the store of nodes and the operator; shared by the finger B-tree and the classic one.
-// Invariants: those of node.hpp. Children's aggregates and counts travel with them; whoever calls
-//   refreshes those of the nodes themselves in their parent.
-// Cost: O(arity) each. Folds of cheap states run in independent halves, which the processor
-// overlaps;
-//   the number of combines is the same.
+// Invariants: those of node.hpp. Children's aggregates and counts travel with them; whoever
+//   calls refreshes those of the nodes themselves in their parent.
+// Cost: O(arity) each. Folds of cheap states run in four independent chains, which the processor
+//   overlaps; the number of combines is the same.
 // Paper: fiba-out-of-order, sections 3.1 and 3.3.
 #pragma once
 

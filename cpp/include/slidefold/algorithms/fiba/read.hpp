@@ -4,9 +4,8 @@
 // Invariants: those of tree.hpp; check() verifies each.
 // Cost: query(since, until) O(log d_from + log d_to + log n_sub). for_each O(n). next O(log d).
 // Paper: fiba-out-of-order, section 4. Its figure 10 tests i + 1 < arity - 2 in line 20, which
-// leaves
-//   out a child; i + 1 < arity - 1 is meant. Its i_from is the smallest such index, i_to the
-//   largest.
+//   leaves out a child; i + 1 < arity - 1 is meant. Its i_from is the smallest such index, i_to
+//   the largest.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,8 @@
 //   the root's aggregate is with the left one. Nodes off the spines have their up-aggregate and
 //   count in their parent. For the left leaf the folds of its suffixes are kept.
 // Invariants: I4 to I10 of tree.hpp.
-// Cost: a search touches O(log d) nodes. A repair folds the nodes that changed, up to the first on
-// a
-//   spine, and from there on combines once per level down the spine.
+// Cost: a search touches O(log d) nodes. A repair folds the nodes that changed, up to the first
+//   on a spine, and from there on combines once per level down the spine.
 // Paper: fiba-out-of-order, sections 3.2 and 3.3.
 #pragma once
 

@@ -1,22 +1,21 @@
 // The finger B-tree aggregator: single inserts and evictions anywhere, in O(log d).
 //
-// Layout: a B-tree with entries in all nodes (node.hpp). The fingers are both spines, level by
-// level,
-//   each node with its location-sensitive aggregate; the root's is with the left one. Nodes off the
-//   spines have their up-aggregate and count in their parent. For the left leaf the folds of its
-//   suffixes are kept, so that evicting the oldest costs amortised two combines, not an arity's.
-// Invariants: I1 all leaves have the same depth. I2 times ascend. I3 a node has at most 2 mu
-// children;
-//   off the spines at least mu, on them and at the root at least 2. I4 up: a node's subtree. I5
-//   inner: the root without its first and last child. I6 left: a left spine node without its first
-//   child, then the left aggregate above it. I7 right: mirrored. I8 the fingers are the first and
-//   last nodes of their levels. I9 counts. I10 suffixes. (Neither spine flags nor parents are
-//   stored.)
-// Cost: query at most 2 combines; insert, evict amortised O(log d), worst O(log n). In order: O(1).
-// Paper: fiba-out-of-order, with three liberties. Nodes on the spines need only two children, so
-//   in-order appends fill nodes to 2 mu - 1 (a split at the right end leaves one entry right) and
-//   bulk evictions rebalance little; a node off a spine next to y_i still has mu^i entries below
-//   it, so d bounds the search as before. Moves even out. The path replaces parent links.
+// Layout: a B-tree with entries in all nodes (node.hpp), a finger on each node of both spines
+//   (spines.hpp) and one where late entries keep arriving (late.hpp).
+// Invariants: I1 all leaves have the same depth. I2 times ascend. I3 a node has at most max_arity
+//   children; off the spines at least mu, on them and at the root at least 2. I4 up: a node's
+//   subtree. I5 inner: the root without its first and last child. I6 left: a left spine node
+//   without its first child, then the left aggregate above it. I7 right: mirrored. I8 the fingers
+//   are the first and last nodes of their levels. I9 counts. I10 suffixes of the left leaf. I11
+//   the late finger. Neither spine flags nor parent links are stored: nothing can break there.
+// Cost: query at most 2 combines; insert, evict amortised O(log d), worst O(log n). In order: O(1),
+//   evicting the oldest two combines amortised and not an arity's, thanks to the suffixes.
+// Paper: fiba-out-of-order, with liberties. Nodes on the spines need only two children, so in-order
+//   appends leave full nodes behind (a split at the right end leaves one entry right) and bulk
+//   evictions rebalance little; the child of y_i that is off the spine still has mu^(i-1) entries,
+//   so d bounds the search as before. max_arity may be more than 2 mu. Moves even out. Paths take
+//   the place of parent links. Figure 7, line 61 forgets a sibling on the left spine; refresh()
+//   marks whatever spine a changed child is on.
 #pragma once
 
 #include <algorithm>
