@@ -3,8 +3,9 @@
 
 namespace slidefold::bindings {
 
+// Named apart: an alias of one name in two files would be one template to the linker.
 template <class Op>
-using Events = Daba<Op, ChunkedQueue>;
+using DabaEvents = Daba<Op, ChunkedQueue>;
 
 // A column's window is known: a ring has no chunk ends.
 template <class Op>
@@ -13,7 +14,7 @@ struct ForColumns<Daba<Op, ChunkedQueue>> {
 };
 
 FacePtr make_daba(const Spec& spec, const Options& options) {
-  return make<Plain<Events>::Build, Static::kFew>(spec, options);
+  return make<Plain<DabaEvents>::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

@@ -4,8 +4,9 @@
 
 namespace slidefold::bindings {
 
+// Named apart: an alias of one name in two files would be one template to the linker.
 template <class Op>
-using Events = DabaLite<Op, ChunkedQueue>;
+using DabaLiteEvents = DabaLite<Op, ChunkedQueue>;
 
 template <class Op>
 struct ForColumns<DabaLite<Op, ChunkedQueue>> {
@@ -18,7 +19,7 @@ struct ForColumns<DabaLite<Op, ChunkedQueue>> {
 };
 
 FacePtr make_daba_lite(const Spec& spec, const Options& options) {
-  return make<Plain<Events>::Build, Static::kHot>(spec, options);
+  return make<Plain<DabaLiteEvents>::Build, Static::kHot>(spec, options);
 }
 
 }  // namespace slidefold::bindings
