@@ -78,7 +78,7 @@ class LcsPipeline {
 
  private:
   static constexpr std::size_t kRing = 8;
-  static constexpr int kLooks = 200;  // about 10 us, the time of a block
+  static constexpr int kLooks = 200;  // about 8 us, the time of a block
 
   static void pause() {
 #if defined(__x86_64__)
