@@ -155,18 +155,18 @@ inline constexpr std::size_t kPipelineFrom = 8192;
 template <Monoid Op, class Lift, class Emit>
 void slide_pba(const Op& op, std::size_t rows, std::size_t range, std::size_t slide,
                std::size_t chunk, Lift lift, Emit emit, bool partial = false) {
-  if (range > rows) {
-    if (!partial || rows == 0) return;
-    range = rows;
-  }
+  if (boundary_results(rows, range, slide, partial) == 0) return;
+  range = std::min(range, rows);
   if constexpr (overlaps_v<Op>) {
     if (slide == 1 && (chunk == 0 || chunk >= range)) {
-      if (range < kPipelineFrom || range == rows) {
-        return slide_sba(op, rows, range, slide, chunk, std::move(lift), std::move(emit), partial);
+      if constexpr (!fallible_v<Op>) {
+        if (range >= kPipelineFrom && range < rows) {
+          const std::size_t skipped = partial ? 0 : range - 1;
+          auto emit_row = [&](std::size_t row, const auto& state) { emit(row - skipped, state); };
+          return slide_pipeline(op, rows, range, partial, kBlockRows, lift, emit_row);
+        }
       }
-      const std::size_t skipped = partial ? 0 : range - 1;
-      auto emit_row = [&](std::size_t row, const auto& state) { emit(row - skipped, state); };
-      return slide_pipeline(op, rows, range, partial, kBlockRows, lift, emit_row);
+      return slide_sba(op, rows, range, slide, chunk, std::move(lift), std::move(emit), partial);
     }
   }
   if (chunk == 0) chunk = optimal_chunk_rows(range, slide);
