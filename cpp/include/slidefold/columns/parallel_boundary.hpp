@@ -78,7 +78,7 @@ class LcsPipeline {
 
  private:
   static constexpr std::size_t kRing = 8;
-  static constexpr int kLooks = 200;  // about 8 us, the time of a block
+  static constexpr int kLooks = 200;  // about 8 us, half the time of a block
 
   static void pause() {
 #if defined(__x86_64__)
@@ -148,8 +148,10 @@ void slide_pipeline(const Op& op, std::size_t rows, std::size_t window, bool par
   }
 }
 
-// Windows below this run as SBA.
-inline constexpr std::size_t kPipelineFrom = 8192;
+// Windows of less than a block run as SBA. From there on two idle cores win. Over 2^23 doubles SBA
+// and PBA do, in M rows/s: max 343 and 455 at 2^13, 333 and 422 at 2^15, 308 and 406 at 2^18, 290
+// and 398 at 2^22; sum 464 and 600 at 2^15, 406 and 563 at 2^22.
+inline constexpr std::size_t kPipelineFrom = kBlockRows;
 
 // As slide_sba, with two threads. lift is called by both of them, emit by the calling one only.
 template <Monoid Op, class Lift, class Emit>
