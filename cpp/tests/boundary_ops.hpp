@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -58,6 +59,17 @@ struct Failing : Concat {
     return older + newer;
   }
   void absorb(State& older, const State& newer) const { older = combine(older, newer); }
+};
+
+struct FailingHash : Hash {
+  static constexpr bool fallible = true;
+  const std::thread::id* mine;  // the only thread that may run it
+  bool* armed;
+  State combine(const State& older, const State& newer) const {
+    if (std::this_thread::get_id() != *mine) std::abort();
+    if (*armed) throw std::runtime_error("combine failed");
+    return Hash::combine(older, newer);
+  }
 };
 
 // Counts combines: those of the thread that made it, and those of any other.

@@ -24,8 +24,10 @@
 
 namespace slidefold {
 
-// A chunk below this is not worth a hand-over (ThreadedPass).
-inline constexpr std::size_t kHandOverFrom = 4096;
+// Below this a chunk's pass is cheaper than its hand-over. The caller's time for a row, sums of
+// doubles, without and with hand-over: 8.3 and 8.6 ns in chunks of 1024, 8.4 and 7.7 in chunks of
+// 2048, 8.6 and 7.5 in chunks of 16384.
+inline constexpr std::size_t kHandOverFrom = 2048;
 
 template <class Pass>
 class ThreadedPass {

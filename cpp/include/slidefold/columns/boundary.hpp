@@ -4,8 +4,8 @@
 //   chunk is the window itself: lcs of one chunk, csa of the next, one merge (slide 1). States that
 //   copy like numbers take one of two ways. Windows whose lcs fit the cache: csa of a chunk runs
 //   forwards in the same loop in which its lcs are made backwards, two chains that overlap. Longer
-//   ones: LcsBlocks. Everything else (other slides, other chunks, states that own memory, operators
-//   that fail) runs the algorithm itself, slice by slice.
+//   ones: LcsBlocks. Everything else (other slides, other chunks, states that own memory) runs the
+//   algorithm itself, slice by slice.
 // Invariants: I1 results are emitted once each, in order, but for LcsBlocks, which interleaves the
 //   lanes of a block. I2 emit is called by the calling thread only.
 // Cost: a row 3 (csa, lcs, merge), 4 with LcsBlocks; 2n states or two blocks. One slice of s rows:
@@ -25,19 +25,19 @@
 
 namespace slidefold {
 
-// States that copy like numbers, of an operator that cannot fail: rows may be lifted twice, and
-// folded in another order of combines.
+// States that copy like numbers: rows may be lifted twice, and folded in another order of combines.
 template <Monoid Op>
-inline constexpr bool overlaps_v = std::is_trivially_copyable_v<typename Op::State> &&
-                                   sizeof(typename Op::State) <= 64 && !fallible_v<Op>;
+inline constexpr bool overlaps_v =
+    std::is_trivially_copyable_v<typename Op::State> && sizeof(typename Op::State) <= 64;
 
 // Two arrays of lcs up to this size stay in the second-level cache or near it: at 2^18 doubles both
 // ways do 450 M rows/s, at 2^20 two chains 250 and blocks 440 (max, 2.8 GHz, 1.25 MB a core).
 inline constexpr std::size_t kTwoChainBytes = std::size_t{4} << 20;
 
-// How many results a column has: one a slide from the first complete window on.
-inline std::size_t boundary_results(std::size_t rows, std::size_t range, std::size_t slide) {
-  const std::size_t skipped = range / slide - (range % slide == 0 ? 1 : 0);
+// How many results a column has: one a slide, unless partial from the first complete window on.
+inline std::size_t boundary_results(std::size_t rows, std::size_t range, std::size_t slide,
+                                    bool partial = false) {
+  const std::size_t skipped = partial ? 0 : range / slide - (range % slide == 0 ? 1 : 0);
   return rows / slide > skipped ? rows / slide - skipped : 0;
 }
 
@@ -154,10 +154,8 @@ void slide_slices(Engine engine, std::size_t rows, std::size_t range, std::size_
 template <Monoid Op, class Lift, class Emit>
 void slide_sba(const Op& op, std::size_t rows, std::size_t range, std::size_t slide,
                std::size_t chunk, Lift lift, Emit emit, bool partial = false) {
-  if (range > rows) {
-    if (!partial || rows == 0) return;
-    range = rows;
-  }
+  if (boundary_results(rows, range, slide, partial) == 0) return;
+  range = std::min(range, rows);
   if constexpr (overlaps_v<Op>) {
     if (slide == 1 && (chunk == 0 || chunk >= range)) {
       const std::size_t skipped = partial ? 0 : range - 1;
