@@ -46,9 +46,11 @@ struct CountedSum {
   bool same(State a, State b) const { return a == b; }
 };
 
-enum class Arrival { kInOrder, kNearlyInOrder, kRandom, kReversed };
+// kSteadyDelay: one source in order, another always behind by the same time.
+enum class Arrival { kInOrder, kNearlyInOrder, kRandom, kReversed, kSteadyDelay };
 inline constexpr Arrival kArrivals[] = {Arrival::kInOrder, Arrival::kNearlyInOrder,
-                                        Arrival::kRandom, Arrival::kReversed};
+                                        Arrival::kRandom, Arrival::kReversed,
+                                        Arrival::kSteadyDelay};
 
 template <class Time>
 class Driver {
@@ -68,6 +70,8 @@ class Driver {
         return static_cast<Time>(now_);
       case Arrival::kNearlyInOrder:
         return static_cast<Time>(now_ - static_cast<std::int64_t>(below(30)));
+      case Arrival::kSteadyDelay:
+        return static_cast<Time>(now_ - (below(3) == 0 ? 0 : 151));
       case Arrival::kRandom:
         return static_cast<Time>(below(3000));
       default:

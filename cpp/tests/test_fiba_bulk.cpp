@@ -118,7 +118,7 @@ TEST(bulks_of_every_size_into_every_place) {
       for (std::int64_t from = -5; from < 130; from += 3) {
         Fiba<Concat<false>> tree(Concat<false>{}, min_arity, 2 * min_arity);
         std::map<std::int64_t, std::string> window;
-        for (int t = 0; t < 120; t += 2) tree.insert(t, window[t] = "x");
+        for (int t = 0; t < 120; t += 2) tree.insert(t, window[t] += "x");
         std::vector<std::int64_t> times;
         for (std::size_t i = 0; i < n; ++i) times.push_back(from + static_cast<std::int64_t>(i));
         const std::vector<std::string> values(n, "y");

@@ -192,6 +192,7 @@ class Tree : public LateFinger<Op, Time> {
     } else {
       finger.stale = true;
     }
+    late_ = kNoNode;
     marks.right = l - 1;
     repair_spines(marks);
   }
