@@ -64,7 +64,8 @@ class Reader<T> {
   // What is wrong with the array.
   static std::string layout_of(nb::handle values) {
     const nb::object dtype = nb::getattr(values, "dtype", nb::none());
-    if (dtype.is_none()) return Py_TYPE(values.ptr())->tp_name;
+    const bool array = PyObject_CheckBuffer(values.ptr()) || nb::hasattr(values, "__dlpack__");
+    if (dtype.is_none() || !array) return Py_TYPE(values.ptr())->tp_name;
     const std::string got = nb::str(nb::handle(dtype)).c_str();
     int dimensions = 1;
     if (nb::try_cast<int>(nb::getattr(values, "ndim", nb::none()), dimensions) && dimensions != 1) {
