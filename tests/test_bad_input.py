@@ -149,6 +149,14 @@ class TestValues:
                 window.push(value)
 
 
+class Alike:
+    """What has a dtype and is no array."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+        self.ndim = 1
+
+
 def _arrays(dtype: str) -> dict[str, Any]:
     other = "int64" if dtype == "float64" else "float64"
     right = np.arange(8, dtype=dtype)
@@ -172,6 +180,7 @@ def _arrays(dtype: str) -> dict[str, Any]:
         "string itself": "abc",
         "type": np.float64,
         "dict": {},
+        "alike": Alike(dtype),
     }
 
 
@@ -198,6 +207,7 @@ class TestArrays:
             ("not aligned", "not aligned"),
             ("byte order", ">f8"),
             ("dict", "dict"),
+            ("alike", "Alike"),
         ):
             with refused(ValueTypeError, name):
                 algorithm.slide(arrays[what], 2)

@@ -169,8 +169,12 @@ def test_finer_than_microseconds_is_refused() -> None:
     class Fine(datetime):
         nanosecond = 1
 
-    with pytest.raises(ValueTypeError, match="microseconds"):
-        window.push(Fine(2024, 1, 2), None)
+    class NotATime(datetime):
+        nanosecond = float("nan")
+
+    for wrong in (Fine(2024, 1, 2), NotATime(2024, 1, 2)):
+        with pytest.raises(ValueTypeError, match="microseconds"):
+            window.push(wrong, None)
     assert len(window) == 1
     with pytest.raises(sf.errors.WindowError, match="microseconds"):
         sf.Window(sf.count(), sf.time("1500ns"))
