@@ -6,116 +6,15 @@
 #include <cmath>
 
 #include "boundary_face.hpp"
+#include "calls.hpp"
 #include "registry.hpp"
-#include "window.hpp"
 
 namespace slidefold::bindings {
+
+void bind_trees(nb::module_& m);
+void bind_windows(nb::module_& m);
+
 namespace {
-
-const AlgorithmEntry& algorithm_named(const std::string& name) {
-  for (const AlgorithmEntry& entry : algorithms()) {
-    if (name == entry.name) return entry;
-  }
-  fail("PairError", "there is no algorithm named '" + name + "'");
-}
-
-Spec spec_from(nb::handle description) {
-  return {nb::cast<std::string>(description.attr("native_name")),
-          nb::cast<std::string>(description.attr("dtype")),
-          nb::cast<std::string>(description.attr("key_dtype")),
-          nb::cast<nb::dict>(description.attr("native_params"))};
-}
-
-Options options_from(nb::dict options) {
-  Options result;
-  for (auto [key, value] : options) {
-    const std::string name = nb::cast<std::string>(key);
-    if (name == "checked") result.checked = nb::cast<bool>(value);
-    if (name == "counted") result.counted = nb::cast<bool>(value);
-    if (name == "batch") result.batch = nb::cast<bool>(value);
-    if (name == "capacity") result.capacity = nb::cast<std::size_t>(value);
-  }
-  return result;
-}
-
-// daba_lite -> DabaLite
-std::string class_name(const std::string& name) {
-  std::string result;
-  bool upper = true;
-  for (const char c : name) {
-    if (c != '_') result += upper ? static_cast<char>(std::toupper(c)) : c;
-    upper = c == '_';
-  }
-  return result;
-}
-
-std::string with_article(const std::string& word) {
-  return (std::string("aeiou").find(word[0]) != std::string::npos ? "an " : "a ") + word;
-}
-
-FacePtr make_face(const std::string& name, nb::handle op, nb::dict options) {
-  const AlgorithmEntry& entry = algorithm_named(name);
-  const Spec spec = spec_from(op);
-  const Traits can = traits(spec);
-  const auto require_property = [&](bool needed, bool has, const char* property) {
-    if (!needed || has) return;
-    fail("PairError", class_name(name) + " needs " + with_article(property) + " operator; " +
-                          std::string(nb::str(op).c_str()) + " is not " + property);
-  };
-  require_property(entry.needs_invertible, can.invertible, "invertible");
-  require_property(entry.needs_selective, can.selective, "selective");
-  return entry.make(spec, options_from(options));
-}
-
-// Turns what is in flight into a Python error; for functions that Python calls directly.
-void set_python_error() {
-  const auto raise = [](const char* kind, const char* what) {
-    PyErr_SetString(nb::module_::import_("slidefold.errors").attr(kind).ptr(), what);
-  };
-  try {
-    throw;
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const ResultOverflow& error) {
-    raise("ResultOverflowError", error.what());
-  } catch (const BrokenInvariant& error) {
-    raise("InvariantError", error.what());
-  } catch (const std::length_error& error) {
-    raise("CapacityError", error.what());
-  } catch (const std::out_of_range& error) {
-    raise("EmptyWindowError", error.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-}
-
-// The hot methods are plain C methods: half the cost of a call through nanobind's dispatch
-// (benchmarks/figures/per_event.py). Call<T, run> checks and unpacks self, then runs.
-template <class T, PyObject* (*run)(T&, PyObject* const*, Py_ssize_t)>
-PyObject* fast_call(PyObject* self, PyObject* const* args, Py_ssize_t count) noexcept {
-  try {
-    if (!nb::inst_ready(self)) fail("ValueTypeError", "__init__ of the base class was not called");
-    T& held = *nb::inst_ptr<T>(self);
-    const Turn turn(held.face());
-    return run(held, args, count);
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
-}
-
-template <class T, PyObject* (*run)(T&, PyObject* const*, Py_ssize_t)>
-PyMethodDef fast_method(const char* name, const char* doc) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(fast_call<T, run>)),
-          METH_FASTCALL, doc};
-}
-
-[[noreturn]] void wrong_count(const char* usage, Py_ssize_t count) {
-  fail("ValueTypeError", std::string(usage) + ", got " + std::to_string(count) +
-                             (count == 1 ? " argument" : " arguments"));
-}
 
 // What Python subclasses hold.
 struct Aggregator {
@@ -124,13 +23,6 @@ struct Aggregator {
       : held(make_face(name, op, options)) {}
   Face& face() const { return *held; }
 };
-
-// Runs a step of what is held, in turn.
-template <class Held, class Step>
-auto in_turn(Held& held, Step&& step) {
-  const Turn turn(held.face());
-  return step(held.face());
-}
 
 std::size_t window_size(nb::handle window) {
   const bool whole = PyIndex_Check(window.ptr()) != 0 && !PyBool_Check(window.ptr());
@@ -297,76 +189,6 @@ void bind_boundary(nb::module_& m) {
   });
 }
 
-Rule rule_from(nb::dict description) {
-  Rule rule;
-  for (auto [key, value] : description) {
-    const std::string name = nb::cast<std::string>(key);
-    if (name == "timed") rule.timed = nb::cast<bool>(value);
-    if (name == "rows") rule.rows = nb::cast<std::size_t>(value);
-    if (name == "datetimes") rule.datetimes = nb::cast<bool>(value);
-    if (name == "keeps_start") rule.keeps_start = nb::cast<bool>(value);
-    if (name == "keeps_end") rule.keeps_end = nb::cast<bool>(value);
-    if (name == "range") {
-      rule.integral = PyLong_Check(value.ptr());
-      if (rule.integral) rule.range = nb::cast<std::int64_t>(value);
-      rule.real_range = PyFloat_AsDouble(value.ptr());
-    }
-  }
-  return rule;
-}
-
-PyObject* window_push(Window& w, PyObject* const* args, Py_ssize_t count) {
-  if (count == 1) return w.push(args[0]);
-  if (count == 2) return w.push(args[0], args[1]);
-  wrong_count("push takes a value, or a time and a value", count);
-}
-
-PyObject* window_insert(Window& w, PyObject* const* args, Py_ssize_t count) {
-  Py_DECREF(window_push(w, args, count));
-  Py_RETURN_NONE;
-}
-
-PyObject* window_query(Window& w, PyObject* const*, Py_ssize_t count) {
-  if (count != 0) wrong_count("query takes nothing", count);
-  return w.query();
-}
-
-PyObject* window_advance(Window& w, PyObject* const* args, Py_ssize_t count) {
-  if (count != 1) wrong_count("advance takes a time", count);
-  w.advance(args[0]);
-  Py_RETURN_NONE;
-}
-
-void bind_window(nb::module_& m) {
-  static PyMethodDef methods[] = {
-      fast_method<Window, window_push>("push", "Insert, evict, and return the window's result."),
-      fast_method<Window, window_insert>("insert", "Push, without the result."),
-      fast_method<Window, window_query>("query", "The result of the window; None if empty."),
-      fast_method<Window, window_advance>("advance", "Move the window's end to a later time."),
-      {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
-  nb::class_<Window>(m, "WindowCore", nb::type_slots(slots))
-      .def("__init__",
-           [](Window* self, const std::string& name, nb::handle op, nb::dict rule,
-              nb::dict options) {
-             new (self) Window(make_face(name, op, options), rule_from(rule));
-           })
-      .def("check",
-           [](Window& w) {
-             const Turn turn(w.face());
-             w.check();
-           })
-      .def("__len__", [](const Window& w) { return w.size(); })
-      .def("_copy_from",
-           [](Window& w, Window& other) {
-             const Turn turn(other.face());
-             Window twin(other);
-             w.~Window();
-             new (&w) Window(std::move(twin));
-           })
-      .def_prop_ro("nbytes", [](const Window& w) { return w.bytes(); });
-}
-
 // Asks with the type of the values that the filter holds: of integers, 3.0 is 3.
 bool bloom_contains(const BloomFilter& filter, PyObject* value) {
   if (filter.key == BloomKey::kText) return filter.contains(hash_value(to_string(value)));
@@ -425,7 +247,8 @@ NB_MODULE(_native_ext, m) {
   bind_bloom(m);
   bind_aggregator(m);
   bind_boundary(m);
-  bind_window(m);
+  bind_trees(m);
+  bind_windows(m);
   m.def("algorithms", [] {
     nb::list result;
     for (const AlgorithmEntry& entry : algorithms()) {

@@ -43,6 +43,8 @@ struct Port {
   static bool calls_out(const Op&) { return runs_python<Op>; }
 };
 
+inline constexpr std::size_t kNoResults = ~std::size_t{0};  // a slide beyond all rows
+
 template <class Op>
 class Columns {
  public:

@@ -2,6 +2,13 @@
 
 namespace slidefold::bindings {
 
+Spec spec_from(nb::handle description) {
+  return {nb::cast<std::string>(description.attr("native_name")),
+          nb::cast<std::string>(description.attr("dtype")),
+          nb::cast<std::string>(description.attr("key_dtype")),
+          nb::cast<nb::dict>(description.attr("native_params"))};
+}
+
 FacePtr make_recalc(const Spec&, const Options&);
 FacePtr make_subtract_on_evict(const Spec&, const Options&);
 FacePtr make_two_stacks(const Spec&, const Options&);
@@ -27,6 +34,58 @@ const std::vector<AlgorithmEntry>& algorithms() {
       {"slick_deque", make_slick_deque, false, true},
   };
   return table;
+}
+
+namespace {
+
+const AlgorithmEntry& algorithm_named(const std::string& name) {
+  for (const AlgorithmEntry& entry : algorithms()) {
+    if (name == entry.name) return entry;
+  }
+  fail("PairError", "there is no algorithm named '" + name + "'");
+}
+
+Options options_from(nb::dict options) {
+  Options result;
+  for (auto [key, value] : options) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "checked") result.checked = nb::cast<bool>(value);
+    if (name == "counted") result.counted = nb::cast<bool>(value);
+    if (name == "batch") result.batch = nb::cast<bool>(value);
+    if (name == "capacity") result.capacity = nb::cast<std::size_t>(value);
+  }
+  return result;
+}
+
+// daba_lite -> DabaLite
+std::string class_name(const std::string& name) {
+  std::string result;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') result += upper ? static_cast<char>(std::toupper(c)) : c;
+    upper = c == '_';
+  }
+  return result;
+}
+
+std::string with_article(const std::string& word) {
+  return (std::string("aeiou").find(word[0]) != std::string::npos ? "an " : "a ") + word;
+}
+
+}  // namespace
+
+FacePtr make_face(const std::string& name, nb::handle op, nb::dict options) {
+  const AlgorithmEntry& entry = algorithm_named(name);
+  const Spec spec = spec_from(op);
+  const Traits can = traits(spec);
+  const auto require_property = [&](bool needed, bool has, const char* property) {
+    if (!needed || has) return;
+    fail("PairError", class_name(name) + " needs " + with_article(property) + " operator; " +
+                          std::string(nb::str(op).c_str()) + " is not " + property);
+  };
+  require_property(entry.needs_invertible, can.invertible, "invertible");
+  require_property(entry.needs_selective, can.selective, "selective");
+  return entry.make(spec, options_from(options));
 }
 
 }  // namespace slidefold::bindings

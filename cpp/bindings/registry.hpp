@@ -23,6 +23,8 @@ struct Spec {
   std::int64_t number(const char* param) const { return nb::cast<std::int64_t>(params[param]); }
 };
 
+Spec spec_from(nb::handle description);
+
 // What an operator can do, as the planner and the pair checks see it.
 struct Traits {
   bool invertible, selective, commutative, fallible;
@@ -146,5 +148,8 @@ struct AlgorithmEntry {
   bool needs_selective;
 };
 const std::vector<AlgorithmEntry>& algorithms();
+
+// The algorithm of that name over the operator, if the two go together.
+FacePtr make_face(const std::string& name, nb::handle op, nb::dict options);
 
 }  // namespace slidefold::bindings

@@ -5,75 +5,6 @@
 #include <cmath>
 
 namespace slidefold::bindings {
-namespace {
-
-// Days from 1970-01-01 to a civil date.
-std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) {
-  year -= month <= 2;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const auto of_era = static_cast<unsigned>(year - era * 400);
-  const unsigned of_year = (153 * (month + (month > 2 ? -3u : 9u)) + 2) / 5 + day - 1;
-  const unsigned day_of_era = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
-  return era * 146097 + static_cast<std::int64_t>(day_of_era) - 719468;
-}
-
-constexpr std::int64_t kSecond = 1'000'000;
-
-std::int64_t microseconds(PyObject* time) {
-  if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
-  if (!PyDateTime_Check(time)) {
-    nb::handle object(time);
-    if (nb::hasattr(object, "astype") && nb::hasattr(object, "dtype") &&
-        nb::cast<std::string>(object.attr("dtype").attr("kind")) == "M") {
-      nb::object whole = object.attr("astype")("datetime64[us]");
-      if (whole.attr("astype")(object.attr("dtype")).equal(object)) {
-        return to_int64(whole.attr("astype")("int64").ptr());
-      }
-      fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
-    }
-    fail("ValueTypeError",
-         "this window counts in durations, so a datetime is due as time, got " + shown(time));
-  }
-  int finer = 0;  // pandas has nanoseconds, and none that are a number for NaT
-  const nb::object nanosecond = nb::getattr(nb::handle(time), "nanosecond", nb::int_(0));
-  if (!nb::try_cast<int>(nanosecond, finer) || finer != 0) {
-    fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
-  }
-  const std::int64_t days =
-      days_from_civil(PyDateTime_GET_YEAR(time), static_cast<unsigned>(PyDateTime_GET_MONTH(time)),
-                      static_cast<unsigned>(PyDateTime_GET_DAY(time)));
-  std::int64_t seconds = days * 86400 + PyDateTime_DATE_GET_HOUR(time) * 3600 +
-                         PyDateTime_DATE_GET_MINUTE(time) * 60 + PyDateTime_DATE_GET_SECOND(time);
-  std::int64_t result = seconds * kSecond + PyDateTime_DATE_GET_MICROSECOND(time);
-  PyObject* zone = PyDateTime_DATE_GET_TZINFO(time);
-  if (zone != Py_None && zone != PyDateTime_TimeZone_UTC) {  // naive means UTC
-    const nb::object offset = nb::handle(time).attr("utcoffset")();
-    if (!offset.is_none()) {
-      result -= (static_cast<std::int64_t>(PyDateTime_DELTA_GET_DAYS(offset.ptr())) * 86400 +
-                 PyDateTime_DELTA_GET_SECONDS(offset.ptr())) *
-                    kSecond +
-                PyDateTime_DELTA_GET_MICROSECONDS(offset.ptr());
-    }
-  }
-  return result;
-}
-
-bool exact_in_double(std::int64_t value) {
-  constexpr std::int64_t limit = std::int64_t{1} << 53;
-  return -limit <= value && value <= limit;
-}
-
-// Compares end - row with range as real numbers: -1, 0 or 1. Rounded differences would put a row
-// out of its own window where the range is smaller than the spacing of floats.
-int compare_distance(double end, double row, double range) {
-  const double rounded = end - row;
-  if (rounded != range) return rounded < range ? -1 : 1;
-  const double part = rounded - end;
-  const double rest = (end - (rounded - part)) - (row + part);  // what rounding took away
-  return rest < 0 ? -1 : rest > 0;
-}
-
-}  // namespace
 
 Window::Time Window::read(PyObject* time) {
   if (rule_.datetimes) return {.integer = microseconds(time)};
@@ -83,7 +14,7 @@ Window::Time Window::read(PyObject* time) {
          "this window counts in numbers, so a number is due as time, got " + bindings::shown(time));
   }
   const bool integer = PyLong_Check(time) || (!PyFloat_Check(time) && PyIndex_Check(time));
-  if (!clock_.real && integer && rule_.integral) return {.integer = to_int64(time)};
+  if (!clock_.real && integer && rule_.range.integral) return {.integer = to_int64(time)};
   const double real = to_double(time);
   if (!std::isfinite(real)) {
     fail("ValueTypeError", "a finite time is due, got " + bindings::shown(time));
@@ -132,10 +63,10 @@ int Window::compare(Time a, Time b) const {
 // Whether a row lies before the start of the window that ends at `end`.
 bool Window::expired(Time row, Time end) const {
   if (clock_.real) {
-    const int distance = compare_distance(end.real, row.real, rule_.real_range);
+    const int distance = compare_distance(end.real, row.real, rule_.range.real);
     return rule_.keeps_start ? distance > 0 : distance >= 0;
   }
-  const int128 start = static_cast<int128>(end.integer) - rule_.range;
+  const int128 start = static_cast<int128>(end.integer) - rule_.range.whole;
   return rule_.keeps_start ? row.integer < start : row.integer <= start;
 }
 
@@ -150,13 +81,7 @@ std::size_t Window::expired_by(Time end, std::size_t held) const {
 std::string Window::shown(Time time) const {
   if (clock_.real) return nb::repr(nb::float_(time.real)).c_str();
   if (!rule_.datetimes) return std::to_string(time.integer);
-  nb::module_ datetime = nb::module_::import_("datetime");
-  nb::object epoch = datetime.attr("datetime")(1970, 1, 1);
-  nb::object since = datetime.attr("timedelta")(0, 0, time.integer);
-  const nb::object date = nb::steal(PyNumber_Add(epoch.ptr(), since.ptr()));
-  if (date.is_valid()) return nb::str(nb::handle(date)).c_str();
-  PyErr_Clear();  // beyond the year 9999
-  return std::to_string(time.integer) + " microseconds after 1970";
+  return TimeAxis(true).shown(time.integer);
 }
 
 PyObject* Window::push(PyObject* value) {

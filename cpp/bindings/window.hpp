@@ -1,7 +1,8 @@
-// A live window over in-order events: an algorithm, and the rule that says what leaves when.
+// Live windows: an algorithm, and the rule that says what leaves when.
 #pragma once
 
 #include "face.hpp"
+#include "times.hpp"
 
 namespace slidefold::bindings {
 
@@ -10,28 +11,55 @@ struct Rule {
   bool timed = false;
   std::size_t rows = 0;      // rows windows
   bool datetimes = false;    // times are datetimes, in microseconds
-  bool integral = true;      // the range is an integer
-  std::int64_t range = 0;    // the time range, if integral
-  double real_range = 0;     // the same as a float
+  Span range;                // time windows
   bool keeps_start = false;  // closed left or both: t - range itself is inside
   bool keeps_end = true;     // closed right or both: rows at t see each other
+  Span lateness;             // late windows: how far behind the newest time an event may be
+  bool raises = false;       // late windows: what is later than that is an error, not dropped
 };
 
-class Window {
+// What both kinds of window do. Methods that return an object return a new reference.
+class LiveWindow {
+ public:
+  virtual ~LiveWindow() = default;
+  virtual std::unique_ptr<LiveWindow> clone() const = 0;
+  virtual Stepping& face() const = 0;
+  virtual PyObject* push(PyObject* value) = 0;
+  virtual PyObject* push(PyObject* time, PyObject* value) = 0;
+  virtual PyObject* query() = 0;
+  virtual void advance(PyObject* time) = 0;
+  virtual std::size_t size() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual void check() const = 0;
+
+  // Late windows only.
+  virtual PyObject* query_last(PyObject*) { only_late("query(last=)"); }
+  virtual PyObject* query_range(PyObject*, PyObject*) { only_late("query(since, until)"); }
+  virtual bool evict(PyObject*) { only_late("evict(time)"); }
+  virtual std::int64_t late() const { return 0; }
+
+ private:
+  [[noreturn]] static void only_late(const char* what) {
+    fail("WindowError", std::string(what) + " needs a time window that was made with lateness=");
+  }
+};
+
+// A window over events in order.
+class Window final : public LiveWindow {
  public:
   Window(std::unique_ptr<Face> face, const Rule& rule) : face_(std::move(face)), rule_(rule) {}
   Window(const Window& other)
-      : face_(other.face_->clone()), rule_(other.rule_), clock_(other.clock_) {}
-  Window(Window&&) = default;
+      : LiveWindow(), face_(other.face_->clone()), rule_(other.rule_), clock_(other.clock_) {}
 
-  PyObject* push(PyObject* value);
-  PyObject* push(PyObject* time, PyObject* value);
-  PyObject* query() { return face_->query(); }
-  Face& face() const { return *face_; }
-  void advance(PyObject* time);
-  std::size_t size() const { return face_->size(); }
-  std::size_t bytes() const { return face_->bytes() + clock_.times.bytes(); }
-  void check() const;
+  std::unique_ptr<LiveWindow> clone() const override { return std::make_unique<Window>(*this); }
+  Stepping& face() const override { return *face_; }
+  PyObject* push(PyObject* value) override;
+  PyObject* push(PyObject* time, PyObject* value) override;
+  PyObject* query() override { return face_->query(); }
+  void advance(PyObject* time) override;
+  std::size_t size() const override { return face_->size(); }
+  std::size_t bytes() const override { return face_->bytes() + clock_.times.bytes(); }
+  void check() const override;
 
  private:
   // A point in time: an integer, or a float once a time or the range is one.

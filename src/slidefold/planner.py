@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from difflib import get_close_matches
 
 from slidefold import _native
@@ -12,6 +13,7 @@ from slidefold.windows import Rows, Time
 
 # Names of the algorithms that take single events with insert, evict and query.
 EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
+LATE_ALGORITHM = "fiba"  # the one that takes events out of order
 
 _COST = {
     "recalc": "n-1 combines a step",
@@ -23,6 +25,7 @@ _COST = {
     "flat_fat": "O(log n) combines a step",
     "flat_fit": "3 combines a step on average, n at worst",
     "slick_deque": "less than 2 comparisons a step on average, n at worst",
+    "fiba": "O(log d) combines a step on average, d events out of place; O(1) in order",
     "amta": "O(1) combines a step on average, O(log n) at worst",
 }
 
@@ -35,6 +38,7 @@ class Plan:
     window: Rows | Time
     algorithm: str
     reason: str
+    lateness: str | timedelta | int | float | None = None
 
     def __str__(self) -> str:
         state = self.operator.traits.state_bytes
@@ -42,8 +46,12 @@ class Plan:
             f"{self.operator} over {self.window}\n"
             f"  algorithm: {self.algorithm}, because {self.reason}\n"
             f"  cost:      {_COST.get(self.algorithm, 'see its page')}\n"
-            f"  keeps:     {self.window.retention()}, {state} bytes a state"
+            f"  keeps:     {self._kept()}, {state} bytes a state"
         )
+
+    def _kept(self) -> str:
+        kept = self.window.retention()
+        return kept if self.lateness is None else f"{kept} and {self.lateness} more for late events"
 
 
 def plan(
@@ -52,8 +60,9 @@ def plan(
     *,
     optimize: str = "latency",
     algorithm: str | None = None,
+    lateness: str | timedelta | int | float | None = None,
 ) -> Plan:
-    """Choose the algorithm for in-order events.
+    """Choose the algorithm for one live window; `lateness` is how late events may come.
 
     >>> import slidefold as sf
     >>> plan(sf.sum(), sf.rows(100)).algorithm
@@ -69,8 +78,14 @@ def plan(
         )
     if optimize not in ("latency", "throughput"):
         raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
+    if lateness is not None:
+        return _plan_late(operator, window, algorithm, lateness)
     traits = operator.traits
     if algorithm is not None:
+        if algorithm == LATE_ALGORITHM:
+            raise PairError(
+                "algorithm='fiba' is for late events: give lateness=, 0 if none is late"
+            )
         if algorithm not in EVENT_ALGORITHMS:
             near = get_close_matches(str(algorithm), EVENT_ALGORITHMS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -87,3 +102,23 @@ def plan(
         return Plan(operator, window, "slick_deque", reason)
     reason = "it does the fewest combines on average (optimize='throughput')"
     return Plan(operator, window, "two_stacks_lite", reason)
+
+
+def _plan_late(
+    operator: Operator,
+    window: Rows | Time,
+    algorithm: str | None,
+    lateness: str | timedelta | int | float,
+) -> Plan:
+    if not isinstance(window, Time):
+        raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
+    window.lateness_rule(lateness)
+    if algorithm not in (None, LATE_ALGORITHM):
+        raise PairError(f"{algorithm} takes events in order; late events need algorithm='fiba'")
+    reason = "events may come late, and it is the one that takes them anywhere (lateness=)"
+    return Plan(operator, window, LATE_ALGORITHM, reason, lateness)
+
+
+def fiba_arity(operator: Operator) -> int:
+    """The smallest arity of a tree over the operator: large states want few of them in a node."""
+    return 4 if operator.traits.state_bytes <= 64 else 2

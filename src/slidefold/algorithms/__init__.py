@@ -8,6 +8,9 @@ whole column in native code. `check()` verifies the algorithm's numbered invaria
 
 `Sba` and `Pba` are different: range and slide are fixed, values leave by themselves, and `push`
 returns a result at each slide.
+
+`Fiba` and `BTree` order values by time, which may come late: `insert(time, value)`, `evict(time)`,
+`bulk_insert(times, values)`, `bulk_evict(time)`, `query()` and `query(since, until)`.
 """
 
 from slidefold.algorithms.base import Algorithm
@@ -30,6 +33,7 @@ from slidefold.algorithms.in_order import (
     TwoStacks,
     TwoStacksLite,
 )
+from slidefold.algorithms.trees import BTree, Fiba, Tree
 
 # Those with insert, evict and query, by their native names.
 REGISTRY: dict[str, type[Algorithm]] = {
@@ -48,13 +52,19 @@ REGISTRY: dict[str, type[Algorithm]] = {
     )
 }
 
+# Those by time.
+TREES: dict[str, type[Tree]] = {cls.name: cls for cls in (Fiba, BTree)}
+
 __all__ = [
     "REGISTRY",
+    "TREES",
     "Algorithm",
     "Amta",
+    "BTree",
     "Boundary",
     "Daba",
     "DabaLite",
+    "Fiba",
     "FlatFat",
     "FlatFit",
     "Pba",
@@ -62,6 +72,7 @@ __all__ = [
     "Sba",
     "SlickDeque",
     "SubtractOnEvict",
+    "Tree",
     "TwoStacks",
     "TwoStacksLite",
     "optimal_chunk_rows",

@@ -62,6 +62,24 @@ class Time:
             "keeps_end": self.closed in ("right", "both"),
         }
 
+    def lateness_rule(self, lateness: str | timedelta | int | float) -> int | float:
+        """A lateness in the plain numbers that the native core takes, 0 or more."""
+        if isinstance(lateness, (str, timedelta)) != self.datetimes and lateness != 0:
+            raise WindowError(
+                f"the lateness of {self} is {'a duration' if self.datetimes else 'a number'}, "
+                f"got {lateness!r}"
+            )
+        zero = lateness == timedelta(0) if isinstance(lateness, timedelta) else lateness == 0
+        if zero and not isinstance(lateness, bool):
+            return 0
+        try:
+            length: int | float = Time(lateness).rule()["range"]
+        except WindowError:
+            raise WindowError(
+                f"a lateness is a duration or number >= 0, got {lateness!r}"
+            ) from None
+        return length
+
     def retention(self) -> str:
         """What a window keeps, in words."""
         return f"the rows of the last {self.range}"

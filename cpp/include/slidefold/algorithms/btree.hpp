@@ -43,8 +43,23 @@ class BTree : private fiba::NodeOps<Op, Time> {
   // The fold of the entries with since <= time <= until.
   State query(Time since, Time until) const {
     fiba::Folder<Op> result(op_);
-    if (!empty() && !(until < since)) add(height_ - 1, root_, &since, &until, result);
+    add_range(since, until, result);
     return result.take();
+  }
+
+  // Adds the entries with since <= time <= until to a fold.
+  void add_range(Time since, Time until, fiba::Folder<Op>& result) const {
+    if (!empty() && !(until < since)) add(height_ - 1, root_, &since, &until, result);
+  }
+
+  // Evicts all entries with time <= until, one by one.
+  void bulk_evict(Time until) {
+    while (!empty() && !(until < oldest())) evict(oldest());
+  }
+
+  // Inserts n entries, one by one; equal times combine, in the order in which they come.
+  void bulk_insert(const Time* times, const State* values, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) insert(times[i], values[i]);
   }
 
   void insert(Time t, State value) {

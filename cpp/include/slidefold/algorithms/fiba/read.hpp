@@ -30,12 +30,17 @@ class ReadTree : public Tree<Op, Time> {
 
   // The fold of the entries with since <= time <= until.
   State query(Time since, Time until) const {
-    if (empty() || until < since) return op_.identity();
-    const auto [l, side] = this->join(since, until);
     Folder<Op> result(op_);
+    add_range(since, until, result);
+    return result.take();
+  }
+
+  // Adds the entries with since <= time <= until to a fold.
+  void add_range(Time since, Time until, Folder<Op>& result) const {
+    if (empty() || until < since) return;
+    const auto [l, side] = this->join(since, until);
     add(l, side == Base::Side::kLeft ? this->level(l).left.node : this->level(l).right.node, &since,
         &until, result);
-    return result.take();
   }
 
   // Calls visit(time, state) in time order.

@@ -1,0 +1,149 @@
+// TreeCore: FiBA or the classic B-tree, as Python holds it.
+#include <nanobind/stl/string.h>
+
+#include "calls.hpp"
+#include "tree_face.hpp"
+
+namespace slidefold::bindings {
+namespace {
+
+struct TreeCore {
+  TreePtr held;
+  TimeAxis axis;
+
+  TreeFace& face() const { return *held; }
+  Tick read(PyObject* time) {
+    return axis.read(time, [&](auto&& to) { held->retime(to); });
+  }
+};
+
+PyObject* tree_insert(TreeCore& t, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) wrong_count("insert takes a time and a value", count);
+  t.held->insert(t.read(args[0]), args[1]);
+  Py_RETURN_NONE;
+}
+
+PyObject* tree_evict(TreeCore& t, PyObject* const* args, Py_ssize_t count) {
+  if (count != 1) wrong_count("evict takes a time", count);
+  const Tick first = t.axis.read_bound(args[0], true), last = t.axis.read_bound(args[0], false);
+  return PyBool_FromLong(first == last && t.held->evict(first));
+}
+
+PyObject* tree_bulk_evict(TreeCore& t, PyObject* const* args, Py_ssize_t count) {
+  if (count != 1) wrong_count("bulk_evict takes a time", count);
+  t.held->bulk_evict(t.axis.read_bound(args[0], false));
+  Py_RETURN_NONE;
+}
+
+PyObject* tree_query(TreeCore& t, PyObject* const* args, Py_ssize_t count) {
+  if (count == 0) return t.held->query();
+  if (count != 2) wrong_count("query takes nothing, or since and until", count);
+  const Tick since = t.axis.read_bound(args[0], true), until = t.axis.read_bound(args[1], false);
+  const int after = PyObject_RichCompareBool(args[0], args[1], Py_GT);
+  if (after < 0) throw nb::python_error();
+  if (after == 1) {
+    fail("WindowError", "since is after until: " + shown(args[0]) + " > " + shown(args[1]));
+  }
+  return t.held->query(since, until);
+}
+
+// Times as an array of int64 or float64, or as a list.
+std::vector<Tick> read_times(TreeCore& t, nb::handle times) {
+  std::vector<Tick> ticks;
+  nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> whole;
+  nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> real;
+  if (!t.axis.real() && nb::try_cast(times, whole, false)) {
+    ticks.assign(whole.data(), whole.data() + whole.shape(0));
+  } else if (t.axis.real() && nb::try_cast(times, real, false)) {
+    ticks.reserve(real.shape(0));
+    for (std::size_t i = 0; i < real.shape(0); ++i) {
+      if (!std::isfinite(real.data()[i])) {
+        fail("ValueTypeError", "a finite time is due, got " +
+                                   shown(nb::float_(real.data()[i]).ptr()) + " at row " +
+                                   std::to_string(i));
+      }
+      ticks.push_back(tick_of(real.data()[i]));
+    }
+  } else {  // the first bulk of floats among integers too
+    const Sequence items(times);
+    TimeAxis axis = t.axis;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      ticks.push_back(axis.read(items[i], [&](auto&& to) {
+        for (Tick& tick : ticks) tick = to(tick);
+        t.held->retime(to);
+        t.axis = TimeAxis(false, true);
+      }));
+    }
+  }
+  return ticks;
+}
+
+nb::list items(TreeCore& t) {
+  nb::list result;
+  t.held->for_each([&](Tick time, nb::object value) {
+    result.append(nb::make_tuple(t.axis.time_of(time), value));
+  });
+  return result;
+}
+
+nb::object end_of(const TreeCore& t, bool young) {
+  if (t.held->size() == 0) return nb::none();
+  return t.axis.time_of(young ? t.held->youngest() : t.held->oldest());
+}
+
+}  // namespace
+
+TreeOptions tree_options(nb::dict options) {
+  TreeOptions result;
+  for (auto [key, value] : options) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "min_arity") result.min_arity = nb::cast<int>(value);
+    if (name == "max_arity") result.max_arity = nb::cast<int>(value);
+    if (name == "counted") result.counted = nb::cast<bool>(value);
+  }
+  return result;
+}
+
+void bind_trees(nb::module_& m) {
+  static PyMethodDef methods[] = {
+      fast_method<TreeCore, tree_insert>("insert", "Add a value at a time; equal times combine."),
+      fast_method<TreeCore, tree_evict>("evict", "Remove what is at a time; False if nothing is."),
+      fast_method<TreeCore, tree_bulk_evict>("bulk_evict", "Remove all up to a time, included."),
+      fast_method<TreeCore, tree_query>("query", "The fold of all, or of since <= time <= until."),
+      {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  nb::class_<TreeCore>(m, "TreeCore", nb::type_slots(slots))
+      .def("__init__",
+           [](TreeCore* self, const std::string& name, nb::handle op, nb::dict options) {
+             const auto make = name == "fiba" ? make_fiba : make_btree;
+             new (self) TreeCore{make(spec_from(op), tree_options(options)), TimeAxis()};
+           })
+      .def(
+          "_bulk_insert",
+          [](TreeCore& t, nb::handle times, nb::handle values) {
+            const Turn turn(t.face());
+            t.held->bulk_insert(read_times(t, times), values);
+          },
+          nb::arg("times").none(), nb::arg("values").none())
+      .def("check", [](TreeCore& t) { in_turn(t, [](TreeFace& face) { face.check(); }); })
+      .def("__len__", [](const TreeCore& t) { return t.face().size(); })
+      .def("_items",
+           [](TreeCore& t) {
+             const Turn turn(t.face());
+             return items(t);
+           })
+      .def("_copy_from",
+           [](TreeCore& t, TreeCore& other) {
+             t.held = in_turn(other, [](TreeFace& face) { return face.clone(); });
+             t.axis = other.axis;
+           })
+      .def_prop_ro("oldest", [](const TreeCore& t) { return end_of(t, false); })
+      .def_prop_ro("youngest", [](const TreeCore& t) { return end_of(t, true); })
+      .def_prop_ro("nbytes", [](const TreeCore& t) { return t.face().bytes(); })
+      .def_prop_ro("combines", [](const TreeCore& t) -> nb::object {
+        if (t.face().combines == nullptr) return nb::none();
+        return nb::int_(t.face().combines->load());
+      });
+}
+
+}  // namespace slidefold::bindings

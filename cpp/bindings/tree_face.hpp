@@ -1,0 +1,136 @@
+// FiBA and the classic B-tree over one operator, behind one virtual interface. Times are ticks.
+#pragma once
+
+#include <functional>
+
+#include "registry.hpp"
+#include "slidefold/algorithms/fiba.hpp"
+#include "times.hpp"
+
+namespace slidefold::bindings {
+
+struct TreeFace : Stepping {
+  virtual ~TreeFace() = default;
+  virtual std::unique_ptr<TreeFace> clone() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual void check() const = 0;
+  virtual Tick oldest() const = 0;    // of a tree that is not empty
+  virtual Tick youngest() const = 0;  // likewise
+
+  virtual PyObject* query() = 0;  // a new reference
+  virtual PyObject* query(Tick since, Tick until) = 0;
+  virtual void insert(Tick time, PyObject* value) = 0;
+  virtual bool evict(Tick time) = 0;  // says whether there was an entry
+  virtual void bulk_insert(const std::vector<Tick>& times, nb::handle values) = 0;
+  virtual void bulk_evict(Tick until) = 0;
+  // Inserts, evicts all before `first` and answers for [since, until]: one step of a window.
+  virtual PyObject* push(Tick time, PyObject* value, Tick first, Tick since, Tick until) = 0;
+
+  // Calls visit(time, result of that entry) in time order.
+  virtual void for_each(const std::function<void(Tick, nb::object)>& visit) = 0;
+  // Gives every entry another time; the order stays.
+  virtual void retime(const std::function<Tick(Tick)>& to) = 0;
+
+  std::shared_ptr<std::atomic<std::int64_t>> combines;
+};
+using TreePtr = std::unique_ptr<TreeFace>;
+
+struct TreeOptions {
+  int min_arity = 0, max_arity = 0;
+  bool counted = false;
+};
+
+template <class Op, class Tree>
+class TreeFaceOf final : public TreeFace {
+  using State = typename Op::State;
+
+ public:
+  TreeFaceOf(const Op& op, Tree tree) : op_(op), tree_(std::move(tree)) {
+    calls_out_ = Port<Op>::calls_out(op_);
+  }
+
+  TreePtr clone() const override { return std::make_unique<TreeFaceOf>(*this); }
+  std::size_t size() const override { return tree_.size(); }
+  std::size_t bytes() const override { return tree_.bytes(); }
+  void check() const override { tree_.check(); }
+  Tick oldest() const override { return tree_.oldest(); }
+  Tick youngest() const override { return tree_.youngest(); }
+
+  PyObject* query() override { return Port<Op>::lower(op_, tree_.query(), tree_.empty()); }
+  PyObject* query(Tick since, Tick until) override {
+    if (tree_.empty() || (since <= tree_.oldest() && tree_.youngest() <= until)) return query();
+    fiba::Folder<Op> fold(op_);
+    tree_.add_range(since, until, fold);
+    const bool any = fold.any();
+    return Port<Op>::lower(op_, fold.take(), !any);
+  }
+
+  void insert(Tick time, PyObject* value) override {
+    State state = Port<Op>::lift(op_, value);
+    guarded([&] { tree_.insert(time, std::move(state)); });
+  }
+  bool evict(Tick time) override {
+    return guarded([&] { return tree_.evict(time); });
+  }
+  void bulk_evict(Tick until) override {
+    guarded([&] { tree_.bulk_evict(until); });
+  }
+  PyObject* push(Tick time, PyObject* value, Tick first, Tick since, Tick until) override {
+    State state = Port<Op>::lift(op_, value);
+    return guarded([&] {
+      tree_.insert(time, std::move(state));
+      if (tree_.oldest() < first) tree_.bulk_evict(first - 1);
+      return query(since, until);
+    });
+  }
+
+  void bulk_insert(const std::vector<Tick>& times, nb::handle values) override {
+    const Columns<Op> columns(op_, values, kNoResults);
+    if (columns.rows() != times.size()) {
+      fail("ValueTypeError", "times and values differ in length: " + std::to_string(times.size()) +
+                                 " and " + std::to_string(columns.rows()));
+    }
+    std::vector<State> states;
+    states.reserve(times.size());
+    for (std::size_t row = 0; row < times.size(); ++row) states.push_back(columns.lift(row));
+    guarded([&] { tree_.bulk_insert(times.data(), states.data(), times.size()); });
+  }
+
+  void for_each(const std::function<void(Tick, nb::object)>& visit) override {
+    tree_.for_each([&](Tick time, const State& state) {
+      visit(time, nb::steal(Port<Op>::lower(op_, state, false)));
+    });
+  }
+
+  void retime(const std::function<Tick(Tick)>& to) override {
+    std::vector<Tick> times;
+    std::vector<State> states;
+    tree_.for_each([&](Tick time, const State& state) {
+      times.push_back(to(time));
+      states.push_back(state);
+    });
+    guarded([&] {
+      tree_.bulk_evict(kLastTick);
+      tree_.bulk_insert(times.data(), states.data(), times.size());
+    });
+  }
+
+ private:
+  template <class Step>
+  auto guarded(Step&& step) {
+    if constexpr (fallible_v<Op>) {
+      if (Port<Op>::may_fail(op_)) return transact(tree_, step);
+    }
+    return step();
+  }
+
+  Op op_;
+  Tree tree_;
+};
+
+TreeOptions tree_options(nb::dict options);
+TreePtr make_fiba(const Spec& spec, const TreeOptions& options);
+TreePtr make_btree(const Spec& spec, const TreeOptions& options);
+
+}  // namespace slidefold::bindings
