@@ -1,4 +1,4 @@
-"""Every in-order algorithm in plain Python: the readable version, and the second oracle.
+"""Every algorithm in plain Python: the readable version, and the second oracle.
 
 Nothing here is fast. Each module opens with its layout, its numbered invariants, its cost and its
 paper; `check()` verifies each invariant. The operators are in `slidefold.reference.operators`.
@@ -6,9 +6,11 @@ paper; `check()` verifies each invariant. The operators are in `slidefold.refere
 
 from slidefold.reference.amta import Amta
 from slidefold.reference.boundary import optimal_chunk_rows, optimal_chunk_time
+from slidefold.reference.btree import BTree
 from slidefold.reference.daba import Daba
 from slidefold.reference.daba_lite import DabaLite
 from slidefold.reference.fat import NOTHING, Fat
+from slidefold.reference.fiba import Fiba
 from slidefold.reference.flat_fat import FlatFat
 from slidefold.reference.flat_fit import FlatFit
 from slidefold.reference.over_time import OverTime
@@ -22,9 +24,11 @@ from slidefold.reference.two_stacks_lite import TwoStacksLite
 __all__ = [
     "NOTHING",
     "Amta",
+    "BTree",
     "Daba",
     "DabaLite",
     "Fat",
+    "Fiba",
     "FlatFat",
     "FlatFit",
     "OverTime",
