@@ -5,12 +5,6 @@
 #include "late_window.hpp"
 
 namespace slidefold::bindings {
-namespace {
-
-struct WindowCore {
-  std::unique_ptr<LiveWindow> held;
-  Stepping& face() const { return held->face(); }
-};
 
 Rule rule_from(nb::dict description) {
   Rule rule;
@@ -27,6 +21,13 @@ Rule rule_from(nb::dict description) {
   }
   return rule;
 }
+
+namespace {
+
+struct WindowCore {
+  std::unique_ptr<LiveWindow> held;
+  Stepping& face() const { return held->face(); }
+};
 
 std::unique_ptr<LiveWindow> make_window(const std::string& name, nb::handle op, nb::dict rule,
                                         nb::dict options) {

@@ -157,6 +157,7 @@ class Writer {
   explicit Writer(std::size_t rows) : list_(nb::steal(PyList_New(static_cast<Py_ssize_t>(rows)))) {}
   void set(std::size_t row, const Out& value) { put(row, Value<Out>::to(value)); }
   void set_null(std::size_t row) { put(row, Py_NewRef(Py_None)); }
+  void blank(std::size_t row) { set_null(row); }
   nb::object finish() { return list_; }
 
  private:
@@ -176,6 +177,7 @@ class ArrayWriter {
       : array_(nb::module_::import_("numpy").attr("empty")(rows, Value<T>::name)),
         data_(nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(array_).data()) {}
   void set(std::size_t row, T value) { data_[row] = value; }
+  void blank(std::size_t row) { data_[row] = T{}; }  // where a mask says that there is nothing
   nb::object finish() { return array_; }
 
  private:

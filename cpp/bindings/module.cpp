@@ -11,6 +11,7 @@
 
 namespace slidefold::bindings {
 
+void bind_keyed(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_windows(nb::module_& m);
 
@@ -247,6 +248,7 @@ NB_MODULE(_native_ext, m) {
   bind_bloom(m);
   bind_aggregator(m);
   bind_boundary(m);
+  bind_keyed(m);
   bind_trees(m);
   bind_windows(m);
   m.def("algorithms", [] {

@@ -69,6 +69,13 @@ class Columns {
       writer_.set(row, op_.lower(state));
     }
   }
+  // Lowers, or leaves a blank where there is no result, and says which.
+  bool lower_or_blank(std::size_t row, const State& state, bool empty) {
+    if ((empty && !defined_when_empty<Op>) || !defined(op_, state)) return writer_.blank(row), false;
+    lower(row, state);
+    return true;
+  }
+  void blank(std::size_t row) { writer_.blank(row); }
   nb::object finish() { return writer_.finish(); }
 
  private:
@@ -85,6 +92,8 @@ struct ErasedColumns {
   virtual bool needs_gil() const = 0;
   virtual void lift(std::size_t row, void* out) const = 0;
   virtual void lower(std::size_t row, const void* state) = 0;
+  virtual bool lower_or_blank(std::size_t row, const void* state, bool empty) = 0;
+  virtual void blank(std::size_t row) = 0;
   virtual nb::object finish() = 0;
 };
 
@@ -101,6 +110,10 @@ struct ErasedColumnsOf final : ErasedColumns {
   void lower(std::size_t row, const void* state) override {
     columns.lower(row, *static_cast<const typename Op::State*>(state));
   }
+  bool lower_or_blank(std::size_t row, const void* state, bool empty) override {
+    return columns.lower_or_blank(row, *static_cast<const typename Op::State*>(state), empty);
+  }
+  void blank(std::size_t row) override { columns.blank(row); }
   nb::object finish() override { return columns.finish(); }
 };
 
@@ -187,6 +200,10 @@ class Columns<Op> {
     return filled(op_, [&](void* out) { columns_->lift(row, out); });
   }
   void lower(std::size_t row, const State& state) { columns_->lower(row, raw(state)); }
+  bool lower_or_blank(std::size_t row, const State& state, bool empty) {
+    return columns_->lower_or_blank(row, raw(state), empty);
+  }
+  void blank(std::size_t row) { columns_->blank(row); }
   nb::object finish() { return columns_->finish(); }
 
  private:

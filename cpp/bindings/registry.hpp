@@ -126,7 +126,7 @@ auto make(const Spec& spec, const Options& options) {
   const ErasedOperator erased = erase(spec, options.counted);
   Pointer face = with_erased(
       erased, [&](auto op) -> Pointer { return Build<decltype(op)>::make(op, options); });
-  face->combines = erased.combines;
+  if constexpr (requires { face->combines; }) face->combines = erased.combines;
   return face;
 }
 

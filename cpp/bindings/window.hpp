@@ -18,6 +18,8 @@ struct Rule {
   bool raises = false;       // late windows: what is later than that is an error, not dropped
 };
 
+Rule rule_from(nb::dict description);
+
 // What both kinds of window do. Methods that return an object return a new reference.
 class LiveWindow {
  public:

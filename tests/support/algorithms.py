@@ -39,6 +39,9 @@ OFFERS = {
     "amta": Offers(extras=("bulk_evict",)),
     "sba": Offers(steps=False, pushes=True),
     "pba": Offers(steps=False, pushes=True),
+    "fiba": Offers(steps=False),
+    "b_tree": Offers(steps=False),
+    "keyed_windows": Offers(steps=False),
 }
 
 

@@ -11,6 +11,7 @@ returns a result at each slide.
 
 `Fiba` and `BTree` order values by time, which may come late: `insert(time, value)`, `evict(time)`,
 `bulk_insert(times, values)`, `bulk_evict(time)`, `query()` and `query(since, until)`.
+`KeyedWindows` keeps such a window for each of many keys.
 """
 
 from slidefold.algorithms.base import Algorithm
@@ -33,6 +34,7 @@ from slidefold.algorithms.in_order import (
     TwoStacks,
     TwoStacksLite,
 )
+from slidefold.algorithms.keyed import KeyedWindows
 from slidefold.algorithms.trees import BTree, Fiba, Tree
 
 # Those with insert, evict and query, by their native names.
@@ -67,6 +69,7 @@ __all__ = [
     "Fiba",
     "FlatFat",
     "FlatFit",
+    "KeyedWindows",
     "Pba",
     "Recalc",
     "Sba",

@@ -35,6 +35,8 @@ class Folder {
     }
   }
   bool any() const { return any_; }
+  const State& peek() const { return state_; }  // of what was added, if anything was
+  void clear() { any_ = false; }
   State take() { return any_ ? std::move(state_) : State(op_.identity()); }
 
  private:

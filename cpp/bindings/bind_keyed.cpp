@@ -1,0 +1,301 @@
+// KeyedCore: time windows of many keys, as Python holds them.
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "calls.hpp"
+#include "keyed_face.hpp"
+#include "window.hpp"
+
+namespace slidefold::bindings {
+namespace {
+
+struct HashWhole {
+  std::uint64_t operator()(std::int64_t key) const { return hash_value(key); }
+};
+struct HashText {
+  std::uint64_t operator()(std::string_view key) const { return hash_bytes(key); }
+};
+
+using Whole = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Real = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+struct KeyedCore {
+  KeyedPtr held;
+  Rule rule;
+  bool bounded;  // lateness was given: the watermark follows the newest time
+  TimeAxis axis{};
+  KeyTable<std::int64_t, std::int64_t, HashWhole> whole{};
+  KeyTable<std::string, std::string_view, HashText> text{};
+  Tick newest = kFirstTick;
+  Tick bound = kFirstTick;  // the first time that is not late
+  std::int64_t late = 0;
+
+  KeyedFace& face() const { return *held; }
+  std::size_t keys() const { return whole.size() + text.size(); }
+
+  Tick first_kept() const {
+    return bound == kFirstTick ? kFirstTick
+                               : axis.first_inside(bound, rule.range, rule.keeps_start);
+  }
+  void remove(Slot slot) { text.size() > 0 ? text.remove(slot) : whole.remove(slot); }
+  void remove_all(const std::vector<Slot>& emptied) {
+    for (const Slot slot : emptied) {
+      if (held->empty(slot)) remove(slot);
+    }
+  }
+};
+
+// A batch of keys: integers, or codes into texts that lie end to end.
+struct Keys {
+  std::optional<Whole> whole;
+  std::optional<Whole> codes, offsets;
+  std::optional<Bytes> letters;
+
+  explicit Keys(nb::handle keys) {
+    if (!PyTuple_Check(keys.ptr())) {
+      whole = nb::cast<Whole>(keys);
+      return;
+    }
+    codes = nb::cast<Whole>(keys[0]);
+    offsets = nb::cast<Whole>(keys[1]);
+    letters = nb::cast<Bytes>(keys[2]);
+  }
+  std::size_t size() const { return whole ? whole->shape(0) : codes->shape(0); }
+};
+
+// The slots of a batch; new keys are listed, so that they can be taken back.
+class Slots {
+ public:
+  Slots(KeyedCore& core, const Keys& keys, const std::vector<Tick>& times)
+      : core_(core), slots_(keys.size(), kNoSlot) {
+    if (core.keys() > 0 && keys.whole.has_value() != (core.text.size() == 0)) {
+      fail("ValueTypeError", std::string("this set has ") +
+                                 (keys.whole ? "texts as keys, got integers"
+                                             : "integers as keys, got texts"));
+    }
+    try {
+      keys.whole ? add_whole(*keys.whole, times) : add_text(keys, times);
+    } catch (...) {
+      take_back();
+      throw;
+    }
+  }
+  const std::vector<Slot>& get() const { return slots_; }
+  void take_back() {
+    for (const Slot slot : made_) core_.remove(slot);
+    made_.clear();
+  }
+
+ private:
+  void add_whole(const Whole& keys, const std::vector<Tick>& times) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (times[i] >= core_.bound) slots_[i] = noted(core_.whole.add(keys.data()[i]));
+    }
+  }
+  void add_text(const Keys& keys, const std::vector<Tick>& times) {
+    std::vector<Slot> known(keys.offsets->shape(0), kNoSlot);  // by code
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (times[i] < core_.bound) continue;
+      const auto code = static_cast<std::size_t>(keys.codes->data()[i]);
+      if (known[code] == kNoSlot) {
+        const std::int64_t* const at = keys.offsets->data() + code;
+        const auto* const letters = reinterpret_cast<const char*>(keys.letters->data());
+        known[code] = noted(core_.text.add(
+            std::string_view(letters + at[0], static_cast<std::size_t>(at[1] - at[0]))));
+      }
+      slots_[i] = known[code];
+    }
+  }
+  Slot noted(std::pair<Slot, bool> added) {
+    if (added.second) made_.push_back(added.first);
+    return added.first;
+  }
+
+  KeyedCore& core_;
+  std::vector<Slot> slots_;
+  std::vector<Slot> made_;
+};
+
+std::vector<Tick> ticks_of(const KeyedCore& core, nb::handle times) {
+  std::vector<Tick> ticks;
+  if (!core.axis.real()) {
+    const auto whole = nb::cast<Whole>(times);
+    ticks.assign(whole.data(), whole.data() + whole.shape(0));
+    return ticks;
+  }
+  const auto real = nb::cast<Real>(times);
+  ticks.reserve(real.shape(0));
+  for (std::size_t i = 0; i < real.shape(0); ++i) {
+    if (!std::isfinite(real.data()[i])) {
+      fail("ValueTypeError", "a finite time is due, got " +
+                                 shown(nb::float_(real.data()[i]).ptr()) + " at row " +
+                                 std::to_string(i));
+    }
+    ticks.push_back(tick_of(real.data()[i]));
+  }
+  return ticks;
+}
+
+// The first tick after a watermark.
+Tick after(const KeyedCore& core, nb::handle watermark) {
+  const Tick tick = core.axis.read_bound(watermark.ptr(), false);
+  return tick == kLastTick ? tick : tick + 1;
+}
+
+// (results, valid): as if the whole batch were inserted first, then what no window needs leaves.
+nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_times,
+                      nb::handle values, nb::handle watermark, bool raises) {
+  const Turn turn(core.face());
+  const Keys keys(given_keys);
+  const std::vector<Tick> times = ticks_of(core, given_times);
+  if (keys.size() != times.size()) {
+    fail("ValueTypeError", "keys and times differ in length: " + std::to_string(keys.size()) +
+                               " and " + std::to_string(times.size()));
+  }
+  if (times.size() >= kNoSlot) fail("ValueTypeError", "a batch has fewer than 2**32 rows");
+  std::int64_t late = 0;
+  Tick newest = core.newest;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    newest = std::max(newest, times[i]);
+    if (times[i] >= core.bound) continue;
+    if (raises) {
+      fail("TimeOrderError", "row " + std::to_string(i) + " at " + core.axis.shown(times[i]) +
+                                 " is late: this set takes " + core.axis.shown(core.bound) +
+                                 " and later");
+    }
+    ++late;
+  }
+  Tick bound = core.bound;
+  if (core.bounded && newest != kFirstTick) {
+    bound = std::max(bound, core.axis.first_inside(newest, core.rule.lateness, true));
+  }
+  if (!watermark.is_none()) bound = std::max(bound, after(core, watermark));
+  Slots slots(core, keys, times);
+  const Bounds bounds{[&](Tick end) {
+                        return core.axis.first_inside(end, core.rule.range, core.rule.keeps_start);
+                      },
+                      [&](Tick end) { return core.rule.keeps_end ? end : end - 1; }};
+  const Tick first = bound == kFirstTick
+                         ? kFirstTick
+                         : core.axis.first_inside(bound, core.rule.range, core.rule.keeps_start);
+  std::vector<Slot> emptied;
+  try {
+    nb::object results = core.held->push(slots.get(), times, values, bounds, first, emptied);
+    core.remove_all(emptied);
+    core.newest = newest;
+    core.bound = bound;
+    core.late += late;
+    return results;
+  } catch (...) {
+    slots.take_back();
+    throw;
+  }
+}
+
+Slot slot_of(const KeyedCore& core, nb::handle key) {
+  if (PyUnicode_Check(key.ptr())) return core.text.find(to_string(key.ptr()));
+  return core.whole.find(to_int64(key.ptr()));
+}
+
+nb::object keyed_query(KeyedCore& core, nb::handle key, nb::handle at) {
+  const Turn turn(core.face());
+  Tick end = std::max(core.newest, core.bound == kFirstTick ? kFirstTick : core.bound - 1);
+  if (!at.is_none()) {
+    end = core.axis.read_bound(at.ptr(), false);
+    if (end < core.bound) {
+      fail("WindowError", "rows before " + core.axis.shown(core.bound) +
+                              " may have left, so no window can end at " + shown(at.ptr()));
+    }
+  }
+  const Tick since = core.axis.first_inside(end, core.rule.range, core.rule.keeps_start);
+  return nb::steal(
+      core.held->query(slot_of(core, key), since, core.rule.keeps_end ? end : end - 1));
+}
+
+void keyed_advance(KeyedCore& core, nb::handle watermark) {
+  const Turn turn(core.face());
+  const Tick bound = after(core, watermark);
+  if (bound <= core.bound) return;
+  std::vector<Slot> emptied;
+  const Tick first = core.axis.first_inside(bound, core.rule.range, core.rule.keeps_start);
+  core.held->sweep(first, emptied);
+  core.remove_all(emptied);
+  core.bound = bound;
+}
+
+nb::list keyed_keys(const KeyedCore& core) {
+  nb::list result;
+  for (Slot slot = 0; slot < core.text.slots(); ++slot) {
+    if (core.text.live(slot)) result.append(nb::cast(core.text.key(slot)));
+  }
+  for (Slot slot = 0; slot < core.whole.slots(); ++slot) {
+    if (core.whole.live(slot)) result.append(core.whole.key(slot));
+  }
+  return result;
+}
+
+void keyed_check(KeyedCore& core) {
+  const Turn turn(core.face());
+  core.held->check();
+  core.whole.check();
+  core.text.check();
+  require(core.whole.size() == 0 || core.text.size() == 0, "K1: keys are of one kind");
+  std::size_t filled = 0;
+  for (Slot slot = 0; slot < core.held->stores(); ++slot) filled += !core.held->empty(slot);
+  require(filled == core.keys(), "K2: a key is known as long as it holds something");
+}
+
+}  // namespace
+
+void bind_keyed(nb::module_& m) {
+  nb::class_<KeyedCore>(m, "KeyedCore")
+      .def("__init__",
+           [](KeyedCore* self, nb::handle op, nb::dict rule, bool bounded) {
+             new (self) KeyedCore{make_keyed(spec_from(op)), rule_from(rule), bounded};
+             const Rule& held = self->rule;
+             self->axis = TimeAxis(held.datetimes, !held.range.integral || !held.lateness.integral);
+           })
+      .def("_push", keyed_push, nb::arg("keys"), nb::arg("times"), nb::arg("values").none(),
+           nb::arg("watermark").none(), nb::arg("raises"))
+      .def("_query", keyed_query, nb::arg("key"), nb::arg("at").none())
+      .def("_evict",
+           [](KeyedCore& core, nb::handle key, nb::handle time) {
+             const Turn turn(core.face());
+             const Slot slot = slot_of(core, key);
+             const Tick first = core.axis.read_bound(time.ptr(), true);
+             const Tick last = core.axis.read_bound(time.ptr(), false);
+             if (slot == kNoSlot || first != last || !core.held->evict_at(slot, first)) {
+               return false;
+             }
+             core.remove_all({slot});
+             return true;
+           })
+      .def_prop_ro("_real", [](const KeyedCore& core) { return core.axis.real(); })
+      .def("_turn_real",  // before the first row
+           [](KeyedCore& core) { core.axis = TimeAxis(false, true); })
+      .def("_advance", keyed_advance)
+      .def("_keys", keyed_keys)
+      .def("check", keyed_check)
+      .def("__len__", &KeyedCore::keys)
+      .def("_copy_from",
+           [](KeyedCore& core, KeyedCore& other) {
+             const Turn turn(other.face());
+             core = KeyedCore{other.held->clone(), other.rule,   other.bounded, other.axis,
+                              other.whole,         other.text,   other.newest,  other.bound,
+                              other.late};
+           })
+      .def_prop_ro("entries", [](const KeyedCore& core) { return core.face().entries(); })
+      .def_prop_ro("late", [](const KeyedCore& core) { return core.late; })
+      .def_prop_ro("watermark",
+                   [](const KeyedCore& core) -> nb::object {
+                     if (core.bound == kFirstTick) return nb::none();
+                     return core.axis.time_of(core.bound - 1);
+                   })
+      .def_prop_ro("nbytes", [](const KeyedCore& core) {
+        return core.face().bytes() + core.whole.bytes() + core.text.bytes();
+      });
+}
+
+}  // namespace slidefold::bindings

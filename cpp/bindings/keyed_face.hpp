@@ -1,0 +1,112 @@
+// Keyed windows over one operator, behind one virtual interface. Keys are slots, times are ticks.
+#pragma once
+
+#include <functional>
+
+#include "registry.hpp"
+#include "slidefold/algorithms/keyed_windows.hpp"
+#include "times.hpp"
+
+namespace slidefold::bindings {
+
+// What a batch asks: the bounds of a row's window, and what leaves afterwards.
+struct Bounds {
+  std::function<Tick(Tick)> since, until;
+};
+
+struct KeyedFace : Stepping {
+  virtual ~KeyedFace() = default;
+  virtual std::unique_ptr<KeyedFace> clone() const = 0;
+  virtual std::uint64_t entries() const = 0;
+  virtual std::size_t stores() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual void check() const = 0;
+  virtual bool empty(Slot slot) const = 0;
+
+  // Inserts and answers; (results, valid) with one item a row. `first` is what is kept, of all keys
+  // in turn; `emptied` lists the keys that hold nothing any more.
+  virtual nb::object push(const std::vector<Slot>& slots, const std::vector<Tick>& times,
+                          nb::handle values, const Bounds& bounds, Tick first,
+                          std::vector<Slot>& emptied) = 0;
+  virtual PyObject* query(Slot slot, Tick since, Tick until) = 0;
+  virtual bool evict_at(Slot slot, Tick time) = 0;
+  virtual void sweep(Tick first, std::vector<Slot>& emptied) = 0;
+};
+using KeyedPtr = std::unique_ptr<KeyedFace>;
+
+template <class Op>
+class KeyedFaceOf final : public KeyedFace {
+  using State = typename Op::State;
+
+ public:
+  explicit KeyedFaceOf(const Op& op) : op_(op), windows_(op) {
+    calls_out_ = true;  // a batch may run without the GIL: nobody else may come in meanwhile
+  }
+
+  KeyedPtr clone() const override { return std::make_unique<KeyedFaceOf>(*this); }
+  std::uint64_t entries() const override { return windows_.entries(); }
+  std::size_t stores() const override { return windows_.stores(); }
+  std::size_t bytes() const override { return windows_.bytes(); }
+  void check() const override { windows_.check(); }
+  bool empty(Slot slot) const override { return windows_.empty(slot); }
+
+  nb::object push(const std::vector<Slot>& slots, const std::vector<Tick>& times, nb::handle values,
+                  const Bounds& bounds, Tick first, std::vector<Slot>& emptied) override {
+    Columns<Op> columns(op_, values);
+    if (columns.rows() != times.size()) {
+      fail("ValueTypeError",
+           "times and values differ in length: " + std::to_string(times.size()) + " and " +
+               std::to_string(columns.rows()));
+    }
+    nb::object valid = nb::module_::import_("numpy").attr("zeros")(times.size(), "bool");
+    bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
+    const auto run = [&] {
+      windows_.push(
+          slots, times, [&](std::size_t row) { return columns.lift(row); }, bounds.since,
+          bounds.until, [&](std::size_t row, const State& state, bool empty) {
+            flags[row] = columns.lower_or_blank(row, state, empty);
+          });
+      // Each key is looked at again after as many rows as there are keys.
+      windows_.evict(first, 1 + times.size(), [&](Slot slot) { emptied.push_back(slot); });
+    };
+    if (columns.needs_gil()) {
+      guarded(run);
+    } else {
+      nb::gil_scoped_release without_gil;
+      guarded(run);
+    }
+    for (std::size_t row = 0; row < slots.size(); ++row) {
+      if (slots[row] == kNoSlot) columns.blank(row);
+    }
+    return nb::make_tuple(columns.finish(), valid);
+  }
+
+  PyObject* query(Slot slot, Tick since, Tick until) override {
+    const auto [state, any] = windows_.query(slot, since, until);
+    return Port<Op>::lower(op_, state, !any);
+  }
+  bool evict_at(Slot slot, Tick time) override {
+    return guarded([&] { return windows_.evict_at(slot, time); });
+  }
+  void sweep(Tick first, std::vector<Slot>& emptied) override {
+    guarded([&] {
+      windows_.evict(first, windows_.stores(), [&](Slot slot) { emptied.push_back(slot); });
+    });
+  }
+
+ private:
+  template <class Step>
+  auto guarded(Step&& step) {
+    if constexpr (fallible_v<Op>) {
+      if (Port<Op>::may_fail(op_)) return transact(windows_, step);
+    }
+    return step();
+  }
+
+  Op op_;
+  KeyedWindows<Op> windows_;
+};
+
+KeyedPtr make_keyed(const Spec& spec);
+
+}  // namespace slidefold::bindings

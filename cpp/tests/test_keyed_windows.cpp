@@ -1,0 +1,117 @@
+// Keyed windows in lockstep with a map of maps, strings that do not commute, and failures.
+#include "slidefold/algorithms/keyed_windows.hpp"
+
+#include <map>
+#include <random>
+#include <string>
+
+#include "check.hpp"
+#include "monoids.hpp"
+
+using namespace slidefold;
+
+namespace {
+
+struct Concat {
+  static constexpr bool fallible = true;
+  using State = std::string;
+  int* fuse = nullptr;  // throws when it has burnt down
+  State identity() const { return {}; }
+  State combine(const State& older, const State& newer) const {
+    if (fuse != nullptr && *fuse > 0 && --*fuse == 0) throw std::runtime_error("fuse");
+    return older + newer;
+  }
+  bool same(const State& a, const State& b) const { return a == b; }
+};
+
+using Truth = std::map<Slot, std::map<std::int64_t, std::string>>;
+
+void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool failing) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  int fuse = 0;
+  KeyedWindows<Concat> windows(Concat{&fuse});
+  Truth truth;
+  std::int64_t now = 0, watermark = -1'000'000;
+  const std::int64_t range = 1 + draw(40);
+  for (int batch = 0; batch < 120; ++batch) {
+    const std::size_t rows = static_cast<std::size_t>(draw(static_cast<int>(most_rows)));
+    std::vector<Slot> slots;
+    std::vector<std::int64_t> times;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < rows; ++i) {
+      now += draw(3) == 0;
+      const std::int64_t time = now - draw(spread);
+      const bool late = time <= watermark;
+      slots.push_back(late ? kNoSlot : static_cast<Slot>(draw(keys)));
+      times.push_back(time);
+      values.push_back(std::string(1, static_cast<char>('a' + draw(26))));
+    }
+    std::vector<std::string> results(rows, "?");
+    const auto run = [&] {
+      windows.push(
+          slots, times, [&](std::size_t i) { return values[i]; },
+          [&](std::int64_t t) { return t - range + 1; }, [](std::int64_t t) { return t; },
+          [&](std::size_t i, const std::string& state, bool empty) {
+            CHECK(!empty);
+            results[i] = state;
+          });
+      if (draw(2) == 0) watermark = std::max(watermark, now - spread / 2);
+      std::vector<Slot> emptied;
+      windows.evict(watermark - range + 1, 8, [&](Slot slot) { emptied.push_back(slot); });
+      for (const Slot slot : emptied) CHECK(windows.empty(slot));
+    };
+    const std::int64_t old = watermark;
+    windows.begin();
+    fuse = failing && draw(2) == 0 ? 1 + draw(60) : 0;
+    try {
+      run();
+      windows.commit();
+    } catch (const std::runtime_error&) {
+      windows.rollback();
+      watermark = old;
+      fuse = 0;
+      windows.check();
+      for (auto& [slot, entries] : truth) {
+        auto entry = entries.begin();
+        windows.for_each(slot, [&](std::int64_t t, const std::string& state) {
+          while (entry != entries.end() && entry->first < t) ++entry;  // those were evicted
+          CHECK(entry != entries.end() && entry->first == t && entry->second == state);
+        });
+      }
+      continue;
+    }
+    fuse = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (slots[i] != kNoSlot) truth[slots[i]][times[i]] += values[i];
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (slots[i] == kNoSlot) continue;
+      std::string due;
+      for (const auto& [t, v] : truth[slots[i]]) {
+        if (times[i] - range < t && t <= times[i]) due += v;
+      }
+      CHECK(results[i] == due);
+    }
+    windows.check();
+  }
+  KeyedWindows<Concat> twin(windows);
+  windows.evict(1'000'000'000, windows.stores(), [](Slot) {});
+  CHECK(windows.entries() == 0);
+  twin.check();
+}
+
+// Runs and trees of one key, trees, a few keys, mostly one entry a key.
+void lockstep_all(bool failing) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    lockstep(seed, 1, 30, 60, failing);
+    lockstep(seed, 1, 600, 300, failing);
+    lockstep(seed, 5, 40, 40, failing);
+    lockstep(seed, 300, 20, 100, failing);
+  }
+}
+
+}  // namespace
+
+TEST(batches_answer_as_recalculation_does) { lockstep_all(false); }
+TEST(a_batch_that_fails_leaves_no_trace) { lockstep_all(true); }

@@ -1,0 +1,1 @@
+"""Windows that take late events: trees, late windows, keyed sets."""

@@ -1,0 +1,174 @@
+"""`KeyedWindows` against the rows themselves."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from slidefold.algorithms import KeyedWindows
+from slidefold.errors import TimeOrderError, ValueTypeError, WindowError
+from tests.late.test_trees import Joined
+from tests.windows.test_time import CLOSED, inside
+
+OPERATORS = {"native": sf.concat(), "python": Joined()}
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+@pytest.mark.parametrize("keys", ["integers", "texts"])
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_lockstep(operator: str, keys: str, closed: str) -> None:
+    rng = random.Random(f"{operator}{keys}{closed}")
+    windows = KeyedWindows(OPERATORS[operator], sf.time(20, closed=closed))
+    names: list[Any] = list(range(-3, 9)) if keys == "integers" else ["", "ä", *"bcdefghij"]
+    rows: dict[Any, list[tuple[int, str]]] = {}
+    now, watermark, late = 0, None, 0
+    for batch in range(60):
+        size = rng.choice([0, 1, 5, 40, 300])
+        chosen = [rng.choice(names[: rng.choice([1, 4, 11])]) for _ in range(size)]
+        times, texts = [], []
+        for _ in range(size):
+            now += rng.random() < 0.2
+            times.append(now - rng.choice([0, 0, 1, 4, 9]))
+            texts.append(rng.choice("abcdefgh"))
+        accepted = [watermark is None or time > watermark for time in times]
+        late += accepted.count(False)
+        advance = max(watermark or 0, now - 6) if rng.random() < 0.5 else None
+        results = windows.push(chosen, times, texts, watermark=advance)
+        for key, time, text, ok in zip(chosen, times, texts, accepted, strict=True):
+            if ok:
+                rows.setdefault(key, []).append((time, text))
+        for result, key, time, ok in zip(results.to_pylist(), chosen, times, accepted, strict=True):
+            held = sorted(rows.get(key, []), key=lambda row: row[0])
+            due = "".join(text for at, text in held if inside(at, time, 20, closed))
+            assert result == (due if ok and due else None)
+        watermark = watermark if advance is None else advance
+        windows.check()
+        assert (windows.late, windows.watermark) == (late, watermark)
+        for key in names:
+            held = sorted(rows.get(key, []), key=lambda row: row[0])
+            due = "".join(text for at, text in held if inside(at, now, 20, closed))
+            assert windows.query(key) == (due or None)
+        if batch % 20 == 7:
+            windows = windows.copy()
+    windows.advance(now + 100)
+    assert (len(windows), windows.entries, windows.keys()) == (0, 0, [])
+
+
+def test_many_keys_of_few_entries_are_small() -> None:
+    windows = KeyedWindows(sf.sum(), sf.time(100))
+    keys = np.repeat(np.arange(50_000), 4)
+    windows.push(keys, np.tile(np.arange(4), 50_000), np.ones(200_000))
+    assert (len(windows), windows.entries) == (50_000, 200_000)
+    assert windows.nbytes / 50_000 < 200
+
+
+def test_keys_without_entries_are_forgotten_bit_by_bit() -> None:
+    windows = KeyedWindows(sf.sum(), sf.time(10), lateness=0)
+    for batch in range(200):
+        keys = np.arange(batch * 50, batch * 50 + 50)
+        windows.push(keys, np.full(50, batch * 5), np.ones(50))
+    assert len(windows) < 400
+    windows.check()
+
+
+def test_results_have_their_types() -> None:
+    keys, times = [1, 1], [1, 2]
+    count = KeyedWindows(sf.count(), sf.time(5)).push(keys, times, ["a", "b"])
+    assert (count.type, count.to_pylist()) == (pa.int64(), [1, 2])
+    spread = KeyedWindows(sf.std(), sf.time(5)).push(keys, times, [1.0, 3.0])
+    assert (spread.type, spread.null_count) == (pa.float64(), 1)
+    whole = KeyedWindows(sf.max(dtype="int64"), sf.time(5, closed="left"))
+    assert whole.push(keys, times, [7, 8]).to_pylist() == [None, 7]
+
+
+def test_keys_of_many_shapes() -> None:
+    for keys in (
+        pa.array(["a", "b", "a"]),
+        pa.chunked_array([["a"], ["b", "a"]]),
+        pa.array(["a", "b", "a"]).dictionary_encode(),
+        np.array(["a", "b", "a"]),
+        np.array(["a", "b", "a"], dtype=object),
+        pa.array(["x", "a", "b", "a"])[1:],
+    ):
+        windows = KeyedWindows(sf.sum(), sf.time(5))
+        assert windows.push(keys, [1, 1, 2], [1.0, 2.0, 4.0]).to_pylist() == [1.0, 2.0, 5.0]
+        assert sorted(windows.keys()) == ["a", "b"]
+
+
+def test_times_of_other_kinds() -> None:
+    real = KeyedWindows(sf.sum(), sf.time(1.5))
+    assert real.push([1, 1], [0.5, 1.9], [1.0, 2.0]).to_pylist() == [1.0, 3.0]
+    days = np.array(["2024-01-01", "2024-01-02"], "datetime64[D]")
+    dated = KeyedWindows(sf.sum(), sf.time("2d"), lateness="1d")
+    assert dated.push([1, 1], days, [1.0, 2.0]).to_pylist() == [1.0, 3.0]
+    assert dated.push([1], days[:1], [4.0]).to_pylist() == [5.0]
+
+
+def test_a_batch_that_fails_leaves_no_trace() -> None:
+    windows = KeyedWindows(sf.sum(dtype="int64"), sf.time(10))
+    windows.push([1], [1], [2**62])
+    with pytest.raises(OverflowError):
+        windows.push([2, 1, 3], [2, 2, 2], [1, 2**62, 1])
+    assert (windows.keys(), windows.entries, windows.query(1)) == ([1], 1, 2**62)
+    windows.check()
+    assert windows.push([2], [2], [7]).to_pylist() == [7]
+
+
+def test_retraction() -> None:
+    windows = KeyedWindows(sf.sum(), sf.time(10))
+    windows.push(["a", "a"], [1, 2], [1.0, 2.0])
+    assert windows.evict("a", 1) is True
+    assert windows.evict("a", 1) is False
+    assert windows.evict("b", 1) is False
+    assert windows.query("a") == 2.0
+    assert windows.evict("a", 2) is True
+    assert len(windows) == 0
+    windows.check()
+
+
+def test_late_rows_can_raise() -> None:
+    windows = KeyedWindows(sf.sum(), sf.time(10), lateness=2, late="raise")
+    windows.push([1], [10], [1.0])
+    with pytest.raises(TimeOrderError, match="row 1 at 7 is late: this set takes 8 and later"):
+        windows.push([1, 1], [11, 7], [1.0, 1.0])
+    assert windows.query(1) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (([1, 2], [1], [1.0]), "keys and times differ in length: 2 and 1"),
+        (([1], [1], [1.0, 2.0]), "times and values differ in length: 1 and 2"),
+        (([None, 1], [1, 2], [1.0, 1.0]), "a key is due, got None at row 0"),
+        (([1.5], [1], [1.0]), "keys are integers or strings"),
+        ((["a"], [1], [1.0]), "this set has integers as keys"),
+        (([[1]], [1], [1.0]), "keys are integers or strings"),
+        (([1, "a"], [1, 2], [1.0, 1.0]), "keys are all integers or all strings"),
+        (([1], ["x"], [1.0]), "times are int64 or float64"),
+        (([1], [0.5], [1.0]), "this set counts in integers"),
+        (([1], [1], ["x"]), "a number"),
+    ],
+)
+def test_bad_batches(batch: tuple[Any, Any, Any], message: str) -> None:
+    windows = KeyedWindows(sf.sum(), sf.time(10))
+    windows.push([5], [1], [1.0])
+    with pytest.raises(ValueTypeError, match=message):
+        windows.push(*batch)
+    assert (windows.keys(), windows.entries, windows.query(5)) == ([5], 1, 1.0)
+    windows.check()
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(WindowError, match="a time window is due"):
+        KeyedWindows(sf.sum(), sf.rows(3))  # type: ignore[arg-type]
+    with pytest.raises(WindowError, match="late is 'drop' or 'raise'"):
+        KeyedWindows(sf.sum(), sf.time(3), late="side")
+    windows = KeyedWindows(sf.sum(), sf.time(10))
+    windows.push([1], [5], [1.0], watermark=20)
+    with pytest.raises(WindowError, match="no window can end at 12"):
+        windows.query(1, at=12)

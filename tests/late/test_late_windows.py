@@ -1,0 +1,202 @@
+"""`sf.Window(..., lateness=)` against the rows themselves, in exact arithmetic."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import slidefold as sf
+from slidefold.errors import PairError, TimeOrderError, ValueTypeError, WindowError
+from tests.windows.test_time import CLOSED, inside
+
+
+class Truth:
+    """All rows that were taken, and the rule of what is late."""
+
+    def __init__(self, length: Any, lateness: Any, closed: str) -> None:
+        self.length, self.lateness, self.closed = length, lateness, closed
+        self.rows: list[tuple[Any, str]] = []
+        self.newest: Any = None
+        self.watermark: Any = None
+        self.late = 0
+
+    def is_late(self, time: Any) -> bool:
+        if self.watermark is not None and time <= self.watermark:
+            return True
+        return self.newest is not None and Fraction(time) < Fraction(self.newest) - Fraction(
+            self.lateness
+        )
+
+    def fold(self, keep: Any) -> str | None:
+        texts = [text for time, text in sorted(self.rows, key=lambda row: row[0]) if keep(time)]
+        return "".join(texts) if texts else None
+
+    def at(self, end: Any, length: Any = None) -> str | None:
+        length = self.length if length is None else length
+        return self.fold(lambda time: inside(time, end, length, self.closed))
+
+    def push(self, time: Any, text: str) -> str | None:
+        if self.is_late(time):
+            self.late += 1
+            return None
+        self.rows.append((time, text))
+        if self.newest is None or time > self.newest:
+            self.newest = time
+        return self.at(time)
+
+    @property
+    def end(self) -> Any:
+        known = [t for t in (self.newest, self.watermark) if t is not None]
+        return max(known)
+
+
+TIMES = {
+    "integers": (10, 4, lambda rng, now: now - rng.choice([0, 0, 0, 1, 3, 5, 9])),
+    "floats": (2.5, 0.75, lambda rng, now: (now - rng.choice([0, 0, 1, 3, 7])) * 0.1),
+    "tiny": (1e-20, 1.0, lambda rng, now: 1 + (now - rng.choice([0, 0, 2])) * 0.25),
+    "integer_range": (4, 2, lambda rng, now: (now - rng.choice([0, 0, 1, 3])) * 0.5),
+}
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_lockstep(kind: str, closed: str, seed: int) -> None:
+    rng = random.Random(f"{kind}{closed}{seed}")
+    length, lateness, draw = TIMES[kind]
+    window = sf.Window(sf.concat(), sf.time(length, closed=closed), lateness=lateness)
+    truth = Truth(length, lateness, closed)
+    now = 0
+    for _ in range(250):
+        now += rng.choice([0, 0, 1, 1, 2, 12])
+        kind_of_step = rng.random()
+        if kind_of_step < 0.75:
+            time, text = draw(rng, now), rng.choice("abcdefgh")
+            assert window.push(time, text) == truth.push(time, text)
+        elif kind_of_step < 0.85:
+            time = draw(rng, now + rng.choice([-6, -2, 0, 2]))
+            window.advance(time)
+            if truth.watermark is None or time > truth.watermark:
+                truth.watermark = time if not truth.is_late(time) else truth.watermark
+        elif truth.rows:
+            time = rng.choice(truth.rows)[0]
+            # What has left cannot be retracted any more.
+            if window.evict(time):
+                truth.rows = [row for row in truth.rows if row[0] != time]
+            elif not truth.is_late(time):
+                assert all(row[0] != time for row in truth.rows)
+        window.check()
+        assert window.late == truth.late
+        if truth.newest is not None or truth.watermark is not None:
+            assert window.query() == truth.at(truth.end)
+            assert window.query(last=length) == truth.at(truth.end)
+            half = length / 2 if isinstance(length, float) else length // 2
+            assert window.query(last=half) == truth.at(truth.end, half)
+            since = truth.end - half
+            assert window.query(since, truth.end) == truth.fold(
+                lambda time, s=since: s <= time <= truth.end
+            )
+        if rng.random() < 0.05:
+            window = window.copy()
+
+
+def test_datetimes() -> None:
+    window = sf.Window(sf.sum(), sf.time("1h"), lateness="10m")
+    noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    assert window.push(noon, 1.0) == 1.0
+    assert window.push(noon - timedelta(minutes=10), 2.0) == 2.0
+    assert window.push(noon - timedelta(minutes=11), 4.0) is None
+    assert window.query() == 3.0
+    assert window.query(last="5m") == 1.0
+    assert window.query(last=timedelta(minutes=11)) == 3.0
+    assert window.query(noon - timedelta(minutes=10), noon - timedelta(minutes=1)) == 2.0
+    assert window.evict(noon) is True
+    assert window.query() == 2.0
+
+
+def test_late_events_can_raise() -> None:
+    window = sf.Window(sf.sum(), sf.time(10), lateness=2, late="raise")
+    window.push(10, 1.0)
+    with pytest.raises(TimeOrderError, match="the event at 7 is late: this window takes 8 and"):
+        window.push(7, 1.0)
+    assert (window.late, window.query()) == (0, 1.0)
+
+
+def test_a_window_refuses_to_answer_without_what_has_left() -> None:
+    window = sf.Window(sf.sum(), sf.time(10), lateness=0)
+    for time in range(100):
+        window.push(time, 1.0)
+    assert window.query(90, 99) == 10.0
+    with pytest.raises(WindowError, match="events at or before 89 have left this window"):
+        window.query(80, 99)
+    with pytest.raises(WindowError, match="have left"):
+        window.query(last=11)
+
+
+def test_eviction_is_bounded_by_range_and_lateness() -> None:
+    window = sf.Window(sf.count(), sf.time(100), lateness=20)
+    for time in range(10_000):
+        window.push(time, 0)
+    assert len(window) == 120
+    window.advance(9_999)
+    assert len(window) == 100
+
+
+def test_integer_sums_beyond_64_bits_leave_the_window_as_it_was() -> None:
+    window = sf.Window(sf.sum(dtype="int64"), sf.time(10), lateness=5)
+    window.push(1, 2**62)
+    with pytest.raises(OverflowError):
+        window.push(3, 2**62)
+    assert (window.query(), len(window)) == (2**62, 1)
+    assert window.push(2, 5) == 2**62 + 5
+    window.check()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"lateness": -1}, WindowError, "a lateness is a duration or number >= 0, got -1"),
+        ({"lateness": "5m"}, WindowError, "is a number, got '5m'"),
+        ({"lateness": True}, WindowError, "lateness"),
+        ({"lateness": 1, "late": "keep"}, WindowError, "late is 'drop' or 'raise', got 'keep'"),
+        ({"lateness": 1, "algorithm": "daba_lite"}, PairError, "daba_lite takes events in order"),
+        ({"algorithm": "fiba"}, PairError, "give lateness="),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        sf.Window(sf.sum(), sf.time(10), **arguments)
+
+
+def test_bad_calls() -> None:
+    window = sf.Window(sf.sum(), sf.time(10), lateness=1)
+    window.push(1, 1.0)
+    for call, error, message in (
+        (lambda: window.push(1.0), ValueTypeError, "takes push"),
+        (lambda: window.push("1", 1.0), ValueTypeError, "due"),
+        (lambda: window.push(datetime(2024, 1, 1), 1.0), ValueTypeError, "a number is due"),
+        (lambda: window.query(3, 1), WindowError, "since is after until"),
+        (lambda: window.query(3), ValueTypeError, "since and until"),
+        (lambda: window.query(last="5m"), WindowError, "counts in numbers"),
+        (lambda: window.query(last=-1), WindowError, "range > 0"),
+        (lambda: window.query(1, 2, last=1), ValueTypeError, "either since and until, or last="),
+        (lambda: window.query(lst=1), ValueTypeError, "since, until and last"),
+    ):
+        with pytest.raises(error, match=message):
+            call()  # type: ignore[no-untyped-call]
+    assert window.query() == 1.0
+    with pytest.raises(WindowError, match="lateness needs a time window"):
+        sf.Window(sf.sum(), sf.rows(10), lateness=1)
+    with pytest.raises(WindowError, match="made with lateness="):
+        sf.Window(sf.sum(), sf.time(10)).query(last=5)
+
+
+def test_the_plan_says_why() -> None:
+    text = sf.Window(sf.mean(), sf.time("5m"), lateness="1m").explain()
+    assert "fiba" in text
+    assert "late" in text
+    assert "1m more for late events" in text

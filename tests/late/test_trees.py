@@ -1,0 +1,316 @@
+"""Fiba and BTree in lockstep with a dictionary, under every kind of arrival."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slidefold as sf
+from slidefold.algorithms import TREES, BTree, Fiba
+from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
+from slidefold.reference.fiba import Fiba as Readable
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@sf.operator
+class Joined:
+    """Concatenation in Python: it does not commute, and its states are objects."""
+
+    identity = staticmethod(lambda: "")
+    lift = staticmethod(lambda text: text)
+    combine = staticmethod(lambda older, newer: older + newer)
+    lower = staticmethod(lambda text: text)
+
+
+class Oracle:
+    """What a tree should hold: texts by time."""
+
+    def __init__(self) -> None:
+        self.texts: dict[float, str] = {}
+
+    def insert(self, time: float, text: str) -> None:
+        self.texts[time] = self.texts.get(time, "") + text
+
+    def query(self, since: float = -math.inf, until: float = math.inf) -> str | None:
+        inside = [self.texts[t] for t in sorted(self.texts) if since <= t <= until]
+        return "".join(inside) if inside else None
+
+    def bulk_evict(self, until: float) -> None:
+        self.texts = {t: text for t, text in self.texts.items() if t > until}
+
+
+ARRIVALS = {
+    "in_order": lambda rng, now: now + rng.randrange(3),
+    "nearly": lambda rng, now: now - rng.randrange(8) + 4,
+    "random": lambda rng, now: rng.randrange(400),
+    "reversed": lambda rng, now: 4000 - now,
+    "far": lambda rng, now: now if rng.random() < 0.8 else now - rng.randrange(300),
+}
+
+
+def step(rng: random.Random, tree: Any, truth: Oracle, arrival: Any, now: int) -> None:
+    """Take one random step on both."""
+    kind = rng.random()
+    times = sorted(truth.texts)
+    if kind < 0.45:
+        time, text = arrival(rng, now), rng.choice(LETTERS)
+        tree.insert(time, text)
+        truth.insert(time, text)
+    elif kind < 0.6:
+        bulk = [arrival(rng, now + i) for i in range(rng.choice([0, 1, 2, 5, 30, 60]))]
+        texts = [rng.choice(LETTERS) for _ in bulk]
+        tree.bulk_insert(bulk, texts)
+        for time, text in zip(bulk, texts, strict=True):
+            truth.insert(time, text)
+    elif kind < 0.85 and times:
+        ends = [times[0], times[-1], rng.choice(times), times[0] - 1, times[-1] + 1]
+        time = rng.choice(ends)
+        assert tree.evict(time) == (truth.texts.pop(time, None) is not None)
+    elif times:
+        until = rng.choice([times[0], times[len(times) // 4], times[-1], times[0] - 1])
+        if rng.random() < 0.7:
+            until = times[min(len(times) - 1, rng.randrange(6))]
+        tree.bulk_evict(until)
+        truth.bulk_evict(until)
+
+
+@pytest.mark.parametrize("arrival", ARRIVALS)
+@pytest.mark.parametrize("arity", range(2, 17))
+@pytest.mark.parametrize("name", TREES)
+def test_lockstep(name: str, arity: int, arrival: str) -> None:
+    rng = random.Random(f"{name}{arity}{arrival}")
+    operator = sf.concat() if arity % 4 else Joined()
+    tree, truth = TREES[name](operator, min_arity=arity), Oracle()
+    for now in range(250):
+        step(rng, tree, truth, ARRIVALS[arrival], now)
+        tree.check()
+        times = sorted(truth.texts)
+        assert len(tree) == len(times)
+        assert tree.query() == truth.query()
+        assert (tree.oldest, tree.youngest) == (
+            (times[0], times[-1]) if times else (None, None)
+        )
+        since = rng.randrange(-5, 405)
+        until = since + rng.randrange(60)
+        assert tree.query(since, until) == truth.query(since, until)
+        if now % 50 == 0:
+            assert list(tree) == [(t, truth.texts[t]) for t in times]
+            tree = tree.copy()
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_as_the_readable_version(name: str) -> None:
+    """The native tree and the plain Python one tell the same."""
+    rng = random.Random(7)
+    from slidefold.reference import operators as plain
+
+    native, readable = TREES[name](sf.concat()), Readable(plain.Concat())
+    for _ in range(300):
+        time, text = rng.randrange(60), rng.choice(LETTERS)
+        native.insert(time, text)
+        readable.insert(time, text)
+        if rng.random() < 0.4:
+            gone = rng.randrange(60)
+            native.evict(gone)
+            readable.evict(gone)
+        assert native.query() == readable.query()
+        assert native.query(10, 40) == readable.query(10, 40)
+
+
+@pytest.mark.parametrize("name", TREES)
+@given(times=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_float_times_sort_as_floats(name: str, times: list[float]) -> None:
+    tree, truth = TREES[name](sf.concat(), min_arity=2), Oracle()
+    for i, time in enumerate(times):
+        tree.insert(time, LETTERS[i % 26])
+        truth.insert(time, LETTERS[i % 26])
+        tree.check()
+    assert [t for t, _ in tree] == sorted(truth.texts)
+    assert tree.query() == truth.query()
+    for time in times:
+        assert tree.query(time, time) == truth.query(time, time)
+
+
+def test_integers_turn_into_floats_with_the_first_float() -> None:
+    tree = Fiba(sf.concat())
+    tree.bulk_insert([3, 1], ["c", "a"])
+    assert [type(t) for t, _ in tree] == [int, int]
+    tree.insert(1.5, "b")
+    assert list(tree) == [(1.0, "a"), (1.5, "b"), (3.0, "c")]
+    tree.insert(2, "x")
+    assert tree.query() == "abxc"
+    tree.bulk_insert(np.array([0.5]), ["z"])
+    assert tree.query() == "zabxc"
+
+
+def test_bounds_between_integers_are_rounded_inwards() -> None:
+    tree = Fiba(sf.concat())
+    tree.bulk_insert([1, 2, 3], ["a", "b", "c"])
+    assert tree.query(1.5, 2.5) == "b"
+    assert tree.query(-math.inf, math.inf) == "abc"
+    assert tree.evict(1.5) is False
+    tree.bulk_evict(1.9)
+    assert tree.query() == "bc"
+
+
+def test_large_integers_do_not_become_floats() -> None:
+    tree = Fiba(sf.concat())
+    tree.insert(2**60 + 1, "a")
+    with pytest.raises(ValueTypeError, match=r"integer times beyond 2\*\*53"):
+        tree.insert(0.5, "b")
+    assert list(tree) == [(2**60 + 1, "a")]
+
+
+@pytest.mark.parametrize("name", TREES)
+class TestBadInput:
+    def test_an_unequal_bulk(self, name: str) -> None:
+        tree = TREES[name](sf.sum())
+        with pytest.raises(ValueTypeError, match="times and values differ in length: 3 and 2"):
+            tree.bulk_insert([1, 2, 3], [1.0, 2.0])
+        assert len(tree) == 0
+
+    def test_a_bulk_that_is_refused_half_way(self, name: str) -> None:
+        tree = TREES[name](sf.sum())
+        tree.insert(1, 1.0)
+        with pytest.raises(ValueTypeError, match="a number"):
+            tree.bulk_insert([2, 3], [1.0, "x"])
+        assert list(tree) == [(1, 1.0)]
+        tree.check()
+
+    @pytest.mark.parametrize("time", [math.nan, math.inf, "1", None, True, 2**63, 1j])
+    def test_a_time_that_is_none(self, name: str, time: Any) -> None:
+        tree = TREES[name](sf.sum())
+        with pytest.raises(ValueTypeError, match="due"):
+            tree.insert(time, 1.0)
+        with pytest.raises(ValueTypeError):
+            tree.bulk_insert([time], [1.0])
+        assert len(tree) == 0
+
+    def test_an_empty_bulk(self, name: str) -> None:
+        tree = TREES[name](sf.sum())
+        tree.bulk_insert([], [])
+        tree.bulk_evict(10)
+        assert (len(tree), tree.query(), tree.evict(3)) == (0, None, False)
+
+    def test_since_after_until(self, name: str) -> None:
+        tree = TREES[name](sf.sum())
+        tree.insert(1, 1.0)
+        with pytest.raises(WindowError, match=r"since is after until: 5 \(int\) > 3"):
+            tree.query(5, 3)
+
+    @pytest.mark.parametrize("arity", [1, 0, -3, "4", None, 2.5, True])
+    def test_an_arity_that_is_none(self, name: str, arity: Any) -> None:
+        with pytest.raises(CapacityError, match="min_arity needs to be at least 2"):
+            TREES[name](sf.sum(), min_arity=arity)
+
+    def test_no_operator(self, name: str) -> None:
+        with pytest.raises(OperatorError, match="an operator is due"):
+            TREES[name](max)  # type: ignore[arg-type]
+
+
+def test_max_arity() -> None:
+    assert Fiba(sf.sum(), min_arity=2, max_arity=4).max_arity == 4
+    with pytest.raises(CapacityError, match="max_arity needs to be from 8"):
+        Fiba(sf.sum(), min_arity=4, max_arity=7)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_step_that_fails_leaves_the_tree_as_it_was(name: str) -> None:
+    fuse = [0]
+
+    @sf.operator
+    class Fused:
+        identity = staticmethod(lambda: "")
+        lift = staticmethod(lambda text: text)
+        lower = staticmethod(lambda text: text)
+
+        @staticmethod
+        def combine(older: str, newer: str) -> str:
+            fuse[0] -= 1
+            if fuse[0] == 0:
+                raise RuntimeError("fuse")
+            return older + newer
+
+    rng = random.Random(3)
+    tree, truth = TREES[name](Fused(), min_arity=2), Oracle()
+    failures = 0
+    for now in range(1500):
+        before = dict(truth.texts)
+        fuse[0] = rng.randrange(1, 40)
+        try:
+            step(rng, tree, truth, ARRIVALS["far"], now % 300)
+            fuse[0] = 0
+        except RuntimeError:
+            fuse[0] = 0
+            failures += 1
+            truth.texts = before
+            tree.check()
+        assert tree.query() == truth.query()
+        if now % 20 == 0:
+            assert list(tree) == [(t, truth.texts[t]) for t in sorted(truth.texts)]
+            tree.check()
+    assert failures > 50
+
+
+@pytest.mark.parametrize("size", [2**10, 2**14, 2**17])
+def test_combines_in_order_do_not_grow_with_the_window(size: int) -> None:
+    tree = Fiba(sf.sum(), counted=True)
+    tree.bulk_insert(np.arange(size), np.ones(size))
+    before = tree.combines
+    for i in range(2000):
+        tree.insert(size + i, 1.0)
+        tree.evict(i)
+    assert tree.combines is not None and before is not None
+    assert (tree.combines - before) / 2000 < 8
+    before = tree.combines
+    tree.query()
+    assert tree.combines - before <= 2
+
+
+def test_combines_grow_as_the_logarithm_of_the_distance() -> None:
+    size, costs = 2**16, []
+    for distance in (4, 64, 1024, 16384):
+        tree = Fiba(sf.sum(), counted=True)
+        tree.bulk_insert(np.arange(0, 2 * size, 2), np.ones(size))
+        before = tree.combines or 0
+        for i in range(400):
+            tree.insert(2 * size - 2 * distance - 2 * i - 1, 1.0)
+        costs.append(((tree.combines or 0) - before) / 400)
+    assert costs[-1] < 60
+    assert max(b - a for a, b in zip(costs, costs[1:], strict=False)) < 25
+
+
+def test_bulk_evict_costs_the_logarithm_of_what_leaves() -> None:
+    size, costs = 2**17, []
+    for leaving in (2**4, 2**8, 2**12, 2**16):
+        tree = Fiba(sf.sum(), counted=True)
+        tree.bulk_insert(np.arange(size), np.ones(size))
+        before = tree.combines or 0
+        tree.bulk_evict(leaving - 1)
+        costs.append((tree.combines or 0) - before)
+        assert len(tree) == size - leaving
+    assert max(costs) < 150
+    assert costs[-1] < 6 * max(costs[0], 16)
+
+
+def test_memory_of_a_tree_that_is_filled_in_order() -> None:
+    tree = Fiba(sf.sum())
+    tree.bulk_insert(np.arange(2**17), np.ones(2**17))
+    assert tree.nbytes / 2**17 <= 28
+    tree.bulk_evict(2**17 - 1000)
+    for i in range(4000):  # what left is given back little by little
+        tree.insert(2**17 + i, 1.0)
+        tree.evict(tree.oldest or 0)
+    assert tree.nbytes < 2**17 * 14
+
+
+def test_trees_are_named_in_the_registry() -> None:
+    assert TREES == {"fiba": Fiba, "btree": BTree}
