@@ -11,6 +11,7 @@
 
 namespace slidefold::bindings {
 
+void bind_algebra(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_windows(nb::module_& m);
 
@@ -249,6 +250,7 @@ NB_MODULE(_native_ext, m) {
   bind_boundary(m);
   bind_trees(m);
   bind_windows(m);
+  bind_algebra(m);
   m.def("algorithms", [] {
     nb::list result;
     for (const AlgorithmEntry& entry : algorithms()) {
