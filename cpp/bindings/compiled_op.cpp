@@ -293,6 +293,7 @@ class CompiledColumns final : public ErasedColumns {
 
   // All rows by the operator's own loop.
   nb::object slide(std::size_t window) {
+    if (rows_ == 0) return results_;
     const auto loop = reinterpret_cast<Slide>(nb::cast<std::uintptr_t>(op_.slide_address()));
     const std::size_t span = std::min(window, rows_);
     struct alignas(16) Block {

@@ -20,12 +20,30 @@ class Algebra(Protocol):
 
     has: frozenset[str]  # of identity, remove, newer_wins
 
-    def identity(self) -> Any: ...
-    def lift(self, value: Any) -> Any: ...
-    def combine(self, older: Any, newer: Any) -> Any: ...
-    def lower(self, state: Any) -> Any: ...
-    def remove(self, whole: Any, older: Any) -> Any: ...
-    def newer_wins(self, older: Any, newer: Any) -> bool: ...
+    def identity(self) -> Any:
+        """The neutral state."""
+        ...
+
+    def lift(self, value: Any) -> Any:
+        """The state of one value."""
+        ...
+
+    def combine(self, older: Any, newer: Any) -> Any:
+        """The state of both."""
+        ...
+
+    def lower(self, state: Any) -> Any:
+        """The result."""
+        ...
+
+    def remove(self, whole: Any, older: Any) -> Any:
+        """The whole without its older part."""
+        ...
+
+    def newer_wins(self, older: Any, newer: Any) -> bool:
+        """Whether combine returns the newer one."""
+        ...
+
     def seen(self, state: Any) -> Any:
         """The state as it is compared and shown."""
         ...
@@ -119,7 +137,9 @@ def _paired(*parts: list[Any]) -> list[Any]:
     """Tuples in which every value of every part occurs, in different company."""
     most = max(map(len, parts))
     return [
-        tuple(part[(row * (1 + 2 * number) + number) % len(part)] for number, part in enumerate(parts))
+        tuple(
+            part[(row * (1 + 2 * number) + number) % len(part)] for number, part in enumerate(parts)
+        )
         for row in range(2 * most)
     ]
 
@@ -129,13 +149,17 @@ def default_samples(operator: Operator) -> list[Any] | None:
     if isinstance(operator, UserOperator):
         if operator.definition.state is None:
             return None
-        kinds = {"f": _FLOATS, "i": _INTEGERS, "u": _NATURALS, "b": _BOOLS}
+        kinds: dict[str, list[Any]] = {"f": _FLOATS, "i": _INTEGERS, "u": _NATURALS, "b": _BOOLS}
         parts = [kinds[code[0]] for code in operator.definition.inputs.codes]
         return list(parts[0]) if len(parts) == 1 else _paired(*parts)
     core = _native.OperatorCore(operator)
-    first = {"int64": _INTEGERS, "str": _TEXTS}.get(operator.dtype, _FLOATS)
-    kinds_of_value = (first, _FLOATS, _INTEGERS, _TEXTS, _BOOLS)
-    guesses = [*kinds_of_value, *(_paired(a, b) for a in kinds_of_value for b in (_FLOATS, _INTEGERS))]
+    listed: dict[str, list[Any]] = {"int64": _INTEGERS, "str": _TEXTS}
+    first = listed.get(operator.dtype, _FLOATS)
+    kinds_of_value: tuple[list[Any], ...] = (first, _FLOATS, _INTEGERS, _TEXTS, _BOOLS)
+    guesses = [
+        *kinds_of_value,
+        *(_paired(a, b) for a in kinds_of_value for b in (_FLOATS, _INTEGERS)),
+    ]
     for guess in guesses:
         try:
             for value in guess:

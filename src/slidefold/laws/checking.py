@@ -54,8 +54,8 @@ def check(
     give the same result twice and leave their arguments alone; compiled code agrees with plain
     Python. Operators of your own are checked as they are written, built-in ones in native code.
 
-    `samples` are values that `lift` takes (tuples where it takes several); without them, numbers
-    of the declared types are used. `strategy` is a hypothesis strategy for the same. Floats agree if
+    `samples` are values that `lift` takes (tuples where it takes several); without them, numbers of
+    the declared types are used. `strategy` is a hypothesis strategy for the same. Floats agree if
     they differ by no more than `tolerance`, relative to them and to the samples.
 
     >>> import slidefold as sf
@@ -116,9 +116,14 @@ def _sample(
         )
         said = law(example)
         if said:
-            kind = said.split(":")[0]  # not another failure, such as an exception at zero
-            smallest = shrunk(example, lambda e: law(e).startswith(kind), values, free=free)
-            raise LawError(law(smallest) or said)
+            raise LawError(_smallest(law, example, said, values, free))
+
+
+def _smallest(law: Law, example: Example, said: str, values: list[Any], free: bool) -> str:
+    """What the law says of a smaller example that fails in the same way."""
+    kind = said.split(":")[0]  # not in another one, such as an exception at zero
+    smaller = shrunk(example, lambda e: law(e).startswith(kind), values, free=free)
+    return law(smaller) or said  # a function that is not pure may have changed its mind
 
 
 def _search(law: Law, states: int, strategy: Any, examples: int) -> None:

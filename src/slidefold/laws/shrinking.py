@@ -14,8 +14,8 @@ def shrunk(
 ) -> Example:
     """Drop and simplify values for as long as the example fails.
 
-    A value gives way to an earlier one of `values`, which come simplest first, or, if `free`, to any
-    simpler one of its type.
+    A value gives way to an earlier one of `values`, which come simplest first, or, if `free`, to
+    any simpler one of its type.
 
     >>> shrunk(((5, 3), (4,)), lambda e: sum(map(sum, e)) > 3, [0, 1, 2, 3, 4, 5], free=False)
     ((0,), (4,))

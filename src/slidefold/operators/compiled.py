@@ -85,8 +85,9 @@ class _Compiler:
             for name, function in _with_helpers(definition.functions).items()
             if name != "identity"  # a constant: Python computes it
         }
+        self.glue.functions = self.jitted
         self.kept: list[Any] = []
-        self._slide: int | None = None
+        self._slide = 0
         state = self.glue.state
         arguments = {
             "lift": tuple(self.glue.inputs),
@@ -131,23 +132,22 @@ class _Compiler:
 
     def addresses(self) -> dict[str, int]:
         """The addresses of the functions with their glue; 0 for what the class does not have."""
-        found = {"remove": 0, "newer_wins": 0}
-        for name, jitted in self.jitted.items():
-            compiled = numba.cfunc(glue.SIGNATURES[name], error_model="numpy")(
-                self.glue.around(name, jitted)
-            )
-            self.kept.append(compiled)
-            found[name] = compiled.address
-        return found
+        names = ("lift", "combine", "lower", "remove", "newer_wins")
+        return {name: self._address(name) if name in self.jitted else 0 for name in names}
 
     def slide_address(self) -> int:
         """The address of the loop over a whole column; compiled when it is first asked for."""
-        if self._slide is None:
-            loop = self.glue.loop(self.jitted["lift"], self.jitted["combine"], self.jitted["lower"])
-            compiled = numba.cfunc(glue.SIGNATURES["slide"], error_model="numpy")(loop)
-            self.kept.append(compiled)
-            self._slide = compiled.address
+        if self._slide == 0:
+            self._slide = self._address("slide")
         return self._slide
+
+    def _address(self, name: str) -> int:
+        compiled = numba.cfunc(glue.SIGNATURES[name], error_model="numpy")(
+            self.glue.over_bytes(name)
+        )
+        self.kept.append(compiled)
+        address: int = compiled.address
+        return address
 
 
 def _misfit_of(code: str, found: Any) -> str:
@@ -177,7 +177,7 @@ def _place(function: Callable[..., Any], error: Exception) -> str:
 
 
 def _with_helpers(functions: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Copies of the functions whose helpers, plain functions they call by name, are compiled too."""
+    """Copies of the functions; helpers that they call by name are compiled too."""
     made: dict[int, Any] = {}
 
     def helper(value: Any) -> Any:

@@ -166,9 +166,7 @@ def _inputs_of(operator: str, lift: Callable[..., Any], inputs: object) -> Layou
                 else f"lift of operator {operator} takes no value"
             )
     codes = ("f8",) * count if inputs is None else tuple(inputs)
-    return Layout(
-        names, tuple(code_of("inputs", *pair) for pair in zip(names, codes, strict=True))
-    )
+    return Layout(names, tuple(code_of("inputs", *pair) for pair in zip(names, codes, strict=True)))
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -127,7 +127,7 @@ def code_of(what: str, name: str, code: object) -> str:
 
 def state_type(operator: str, names: Sequence[str]) -> type[Any]:
     """The named tuple that a user's functions get."""
-    return namedtuple(f"{operator}State", names)  # type: ignore[misc]  # noqa: PYI024
+    return namedtuple(f"{operator}State", names)
 
 
 def read_columns(inputs: Layout, values: Any) -> list[np.ndarray[Any, Any]]:

@@ -1,11 +1,15 @@
-"""The glue around a user's compiled functions: raw bytes on one side, tuples on the other."""
+"""The glue around a user's compiled functions: raw bytes on one side, tuples on the other.
+
+It is written as LLVM code, through numba's extension interface, because it must be ready quickly:
+the loop over a column compiles in a tenth of a second so, and in half a second from Python source.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numba
 from numba.core import cgutils, types
 from numba.extending import intrinsic, lower_cast
 
@@ -46,274 +50,311 @@ for _named in (types.NamedTuple, types.NamedUniTuple):
         lower_cast(_named, _plain)(_named_to_plain)
 
 
-def _tuple_of(items: Sequence[Any], named: type[Any] | None = None) -> Any:
-    if named is None:
-        return types.Tuple(tuple(items))
-    if len(set(items)) == 1:
-        return types.NamedUniTuple(items[0], len(items), named)
-    return types.NamedTuple(tuple(items), named)
-
-
-def _at(context: Any, builder: Any, pointer: Any, offset: Any, item: Any) -> Any:
-    """A typed pointer to a field that lies `offset` bytes on."""
-    if isinstance(offset, int):
-        offset = context.get_constant(types.intp, offset)
-    data = context.data_model_manager[item].get_data_type()
-    moved = builder.gep(pointer, [offset], inbounds=True)
-    return builder.bitcast(moved, data.as_pointer())
-
-
-def _get(context: Any, builder: Any, pointer: Any, offset: Any, item: Any) -> Any:
-    model = context.data_model_manager[item]
-    return model.from_data(builder, builder.load(_at(context, builder, pointer, offset, item)))
-
-
-def _set(context: Any, builder: Any, pointer: Any, offset: int, item: Any, value: Any) -> None:
-    model = context.data_model_manager[item]
-    target = _at(context, builder, pointer, offset, item)
-    builder.store(model.as_data(builder, value), target)
-
-
 class Glue:
-    """Loads, stores and the loop over a column for one operator."""
+    """The types of an operator, and its functions over raw bytes."""
 
     def __init__(self, definition: Definition, memory: Layout, marked: bool) -> None:
         assert definition.state is not None
         state, inputs, results = definition.state, definition.inputs, definition.results
         self.fields = [_TYPES[code] for code in state.codes]
-        self.inputs = [_TYPES[code] for code in inputs.codes]
-        self.state = _tuple_of(self.fields, definition.state_type)
-        self.size = memory.dtype.itemsize
+        self.places = memory.offsets[: len(self.fields)]
         self.mark = memory.offsets[-1] if marked else None
-        places = memory.offsets[: len(self.fields)]
-        self.load = self._loader(self.fields, places, self.state)
-        self.store = self._storer(self.fields, places, self.mark)
-        self.load_inputs = self._loader(self.inputs, inputs.offsets, _tuple_of(self.inputs))
+        self.size = memory.dtype.itemsize
+        self.inputs = [_TYPES[code] for code in inputs.codes]
+        self.input_places = inputs.offsets
+        self.input_sizes = [int(code[1]) for code in inputs.codes]
+        self.one_result = isinstance(results, str)
         if isinstance(results, str):
-            self.result_size = _TYPES[results].bitwidth // 8 if results != "b1" else 1
-            self.store_result = self._scalar_storer(_TYPES[results])
+            results = Layout(("result",), (results,))
+        self.results = [_TYPES[code] for code in results.codes]
+        self.result_places = results.offsets
+        self.result_size = results.dtype.itemsize
+        named = definition.state_type
+        if len(set(self.fields)) == 1:
+            self.state = types.NamedUniTuple(self.fields[0], len(self.fields), named)
         else:
-            self.result_size = results.dtype.itemsize
-            self.store_result = self._storer([_TYPES[c] for c in results.codes], results.offsets)
+            self.state = types.NamedTuple(tuple(self.fields), named)
+        self.functions: dict[str, Any] = {}  # jitted
 
-    # ---- loads and stores
+    def over_bytes(self, name: str) -> Callable[..., Any]:
+        """The function of this name over raw bytes, to be compiled with its signature."""
+        signature = SIGNATURES[name]
+        write = getattr(_Emitter, f"write_{name}")
 
-    def _loader(self, items: list[Any], offsets: Sequence[int], made: Any) -> Any:
-        @intrinsic
-        def load(typing: Any, pointer: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                values = [
-                    _get(context, builder, arguments[0], offset, item)
-                    for item, offset in zip(items, offsets, strict=True)
-                ]
-                return context.make_tuple(builder, made, values)
+        def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+            emitter = _Emitter(self, context, builder)
+            result = write(emitter, *(arguments if name == "slide" else arguments[1:]))
+            return context.get_dummy_value() if result is None else result
 
-            return made(_pointer), code
+        return _stub(signature, code)
 
-        return load
 
-    def _storer(self, items: list[Any], offsets: Sequence[int], mark: int | None = None) -> Any:
-        @intrinsic
-        def store(typing: Any, pointer: Any, value: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                pointer, value = arguments
-                given = cgutils.unpack_tuple(builder, value)
-                for item, offset, part, found in zip(
-                    items, offsets, given, signature.args[1], strict=True
-                ):
-                    cast = context.cast(builder, part, found, item)
-                    _set(context, builder, pointer, offset, item, cast)
-                if mark is not None:
-                    full = context.get_constant(types.uint8, 1)
-                    _set(context, builder, pointer, mark, types.uint8, full)
-                return context.get_dummy_value()
+def _stub(signature: Any, code: Any) -> Callable[..., Any]:
+    """A function of which nothing but the emitted code remains."""
+    # numba wants to see as many names as there are arguments. `intrinsic` is called, not used as a
+    # decorator, because it has no types.
+    if len(signature.args) == 3:
+        run3 = intrinsic(lambda typing, a, b, c: (signature, code))
 
-            return types.void(_pointer, value), code
+        def three(a: Any, b: Any, c: Any) -> Any:
+            return run3(a, b, c)
 
-        return store
+        return three
+    if len(signature.args) == 4:
+        run4 = intrinsic(lambda typing, a, b, c, d: (signature, code))
 
-    def _scalar_storer(self, item: Any) -> Any:
-        @intrinsic
-        def store(typing: Any, pointer: Any, value: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                cast = context.cast(builder, arguments[1], signature.args[1], item)
-                _set(context, builder, arguments[0], 0, item, cast)
-                return context.get_dummy_value()
+        def four(a: Any, b: Any, c: Any, d: Any) -> Any:
+            return run4(a, b, c, d)
 
-            return types.void(_pointer, value), code
+        return four
+    run5 = intrinsic(lambda typing, a, b, c, d, e: (signature, code))
 
-        return store
+    def five(a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+        return run5(a, b, c, d, e)
 
-    def _as_state(self) -> Any:
-        """What a function returned, with the types of the fields."""
-        made, items = self.state, self.fields
+    return five
 
-        @intrinsic
-        def as_state(typing: Any, value: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                given = cgutils.unpack_tuple(builder, arguments[0])
-                found = signature.args[0]
-                cast = [
-                    context.cast(builder, *part) for part in zip(given, found, items, strict=True)
-                ]
-                return context.make_tuple(builder, made, cast)
 
-            return made(value), code
+class _Emitter:
+    """Writes the code of one function. Pointers, rows and states are LLVM values."""
 
-        return as_state
+    def __init__(self, glue: Glue, context: Any, builder: Any) -> None:
+        self.glue, self.context, self.builder = glue, context, builder
 
-    def _row_loader(self) -> Any:
-        """The inputs of a row: `inputs` points to one pointer a column."""
-        items, made = self.inputs, _tuple_of(self.inputs)
+    # ---- the functions over raw bytes
 
-        @intrinsic
-        def load_row(typing: Any, inputs: Any, row: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                values = []
-                for number, item in enumerate(items):
-                    column = _get(context, builder, arguments[0], 8 * number, _pointer)
-                    bytes_of = 1 if item is types.boolean else item.bitwidth // 8
-                    width = context.get_constant(types.intp, bytes_of)
-                    offset = builder.mul(arguments[1], width)
-                    values.append(_get(context, builder, column, offset, item))
-                return context.make_tuple(builder, made, values)
+    def write_lift(self, value: Any, out: Any) -> None:
+        glue = self.glue
+        places = zip(glue.inputs, glue.input_places, strict=True)
+        self.store(out, self.lifted([self.get(value, place, item) for item, place in places]))
 
-            return made(_pointer, types.intp), code
-
-        return load_row
-
-    # ---- functions over raw bytes
-
-    def around(self, name: str, function: Any) -> Callable[..., Any]:
-        """A compiled function with its glue, to be compiled with the signature of its name."""
-        load, store, store_result = self.load, self.store, self.store_result
-        load_inputs = self.load_inputs
-
-        def lift(context, value, out):  # type: ignore[no-untyped-def]
-            store(out, function(*load_inputs(value)))
-
-        def pair(context, older, newer, out):  # type: ignore[no-untyped-def]
-            store(out, function(load(older), load(newer)))
-
-        def lower(context, state, out):  # type: ignore[no-untyped-def]
-            store_result(out, function(load(state)))
-
-        def newer_wins(context, older, newer):  # type: ignore[no-untyped-def]
-            return function(load(older), load(newer))
-
-        if name == "combine" and self.mark is not None:
-            return self._marked_combine(function)
-        return {"lift": lift, "lower": lower, "newer_wins": newer_wins}.get(name, pair)
-
-    def _marked_combine(self, function: Any) -> Callable[..., Any]:
+    def write_combine(self, older: Any, newer: Any, out: Any) -> None:
         """Empty states are neutral; the user's function does not see them."""
-        load, store, mark, size = self.load, self.store, self.mark, self.size
+        if self.glue.mark is None:
+            return self.write_pair("combine", older, newer, out)
+        with self.builder.if_else(self.is_empty(older)) as (no_older, further):
+            with no_older:
+                self.copy(out, newer)
+            with further, self.builder.if_else(self.is_empty(newer)) as (no_newer, both):
+                with no_newer:
+                    self.copy(out, older)
+                with both:
+                    self.write_pair("combine", older, newer, out)
+        return None
 
-        @intrinsic
-        def full(typing: Any, pointer: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                return _get(context, builder, arguments[0], mark, types.uint8)
+    def write_remove(self, whole: Any, older: Any, out: Any) -> None:
+        self.write_pair("remove", whole, older, out)
 
-            return types.uint8(_pointer), code
+    def write_pair(self, name: str, older: Any, newer: Any, out: Any) -> None:
+        arguments = [self.load(older), self.load(newer)]
+        self.store(out, self.as_state(*self.call(name, arguments, [self.glue.state] * 2)))
 
-        @intrinsic
-        def copy(typing: Any, out: Any, source: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                count = context.get_constant(types.intp, size)
-                cgutils.raw_memcpy(builder, arguments[0], arguments[1], count, 1)
-                return context.get_dummy_value()
+    def write_lower(self, state: Any, out: Any) -> None:
+        self.emit(out, self.number(0), self.load(state))
 
-            return types.void(_pointer, _pointer), code
+    def write_newer_wins(self, older: Any, newer: Any) -> Any:
+        arguments = [self.load(older), self.load(newer)]
+        return self.call("newer_wins", arguments, [self.glue.state] * 2)[0]
 
-        def combine(context, older, newer, out):  # type: ignore[no-untyped-def]
-            if full(older) == 0:
-                copy(out, newer)
-            elif full(newer) == 0:
-                copy(out, older)
-            else:
-                store(out, function(load(older), load(newer)))
-
-        return combine
-
-    def loop(self, lift: Any, combine: Any, lower: Any) -> Callable[..., Any]:
+    def write_slide(self, inputs: Any, rows: Any, window: Any, folds: Any, out: Any) -> None:
         """Two-Stacks over a whole column, the functions inlined.
 
-        This is `cpp/include/slidefold/columns/two_stacks.hpp` once more, because a compiled operator
-        cannot be inlined there: blocks of `window` rows, the suffix folds of the block before in
-        `folds`, read in one direction and overwritten in the same one.
+        This is `cpp/include/slidefold/columns/two_stacks.hpp` once more, for that one cannot inline
+        what is compiled here: blocks of `window` rows; the suffix folds of the block before lie in
+        `folds`, and give way to those of this block from the same end. The native core calls it
+        with 1 <= window <= rows.
         """
-        as_state, load_row = self._as_state(), self._row_loader()
-        load, store, store_result = self.load, self.store, self.store_result
-        size, result_size = self.size, self.result_size
-        moved = _moved()
-        njit = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        builder, number = self.builder, self.number
+        one = number(1)
+        columns = [self.get(inputs, 8 * i, _pointer) for i in range(len(self.glue.inputs))]
+        prefix, suffix = self.variable(self.state_type), self.variable(self.state_type)
+        far = builder.sub(window, one)
 
-        @njit
-        def lifted(inputs, row):  # type: ignore[no-untyped-def]
-            return as_state(lift(*load_row(inputs, row)))
+        def row(at: Any) -> Any:
+            return self.lifted(self.row_of(columns, at))
 
-        @njit
-        def folded(older, newer):  # type: ignore[no-untyped-def]
-            return as_state(combine(older, newer))
+        def place_of(i: Any) -> Any:
+            return builder.add(builder.load(first), builder.mul(i, builder.load(step)))
 
-        @njit
-        def emit(out, row, state):  # type: ignore[no-untyped-def]
-            store_result(moved(out, row * result_size), lower(state))
+        def slot(i: Any) -> Any:
+            """Where the fold of the block before from its row i on lies."""
+            return builder.gep(folds, [place_of(i)])
 
-        def slide(inputs, rows, window, folds, out):  # type: ignore[no-untyped-def]
-            if rows == 0:
-                return
-            if window == 1:
-                for row in range(rows):
-                    emit(out, row, lifted(inputs, row))
-                return
-            prefix = lifted(inputs, 0)
-            emit(out, 0, prefix)
-            for row in range(1, window):  # the window still grows
-                prefix = folded(prefix, lifted(inputs, row))
-                emit(out, row, prefix)
-            if window >= rows:
-                return
-            far = window - 1
-            suffix = lifted(inputs, far)
-            store(moved(folds, far * size), suffix)
-            for i in range(far - 1, 0, -1):
-                suffix = folded(lifted(inputs, i), suffix)
-                store(moved(folds, i * size), suffix)
-            first, step = 0, size  # slot i of the block before lies at first + i * step
-            base = window
-            while base < rows:
-                whole = base + window <= rows
-                prefix = lifted(inputs, base)
-                emit(out, base, folded(load(moved(folds, first + step)), prefix))
-                if whole:
-                    suffix = lifted(inputs, base + far)
-                    store(moved(folds, first), suffix)
-                    for i in range(1, far):
-                        prefix = folded(prefix, lifted(inputs, base + i))
-                        suffix = folded(lifted(inputs, base + far - i), suffix)
-                        before = load(moved(folds, first + (i + 1) * step))
-                        emit(out, base + i, folded(before, prefix))
-                        store(moved(folds, first + i * step), suffix)
-                    emit(out, base + far, folded(prefix, lifted(inputs, base + far)))
-                    # The slots were filled from the other end.
-                    first, step = first + far * step, -step
-                else:
-                    for i in range(1, rows - base):
-                        prefix = folded(prefix, lifted(inputs, base + i))
-                        before = load(moved(folds, first + (i + 1) * step))
-                        emit(out, base + i, folded(before, prefix))
-                base += window
+        def extend(at: Any) -> None:
+            builder.store(self.folded(builder.load(prefix), row(at)), prefix)
 
-        return slide
+        def answer(at: Any, i: Any) -> None:
+            before = self.load(slot(builder.add(i, one)))
+            self.emit(out, at, self.folded(before, builder.load(prefix)))
 
+        builder.store(row(number(0)), prefix)
+        self.emit(out, number(0), builder.load(prefix))
+        with self.counting(one, window) as at:  # the window still grows
+            extend(at)
+            self.emit(out, at, builder.load(prefix))
 
-def _moved() -> Any:
-    @intrinsic
-    def moved(typing: Any, pointer: Any, offset: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.gep(arguments[0], [arguments[1]], inbounds=True)
+        first, step = self.variable(self.number_type), self.variable(self.number_type)
+        base = self.variable(self.number_type)
+        builder.store(number(0), first)
+        builder.store(number(self.glue.size), step)
+        builder.store(window, base)
+        with builder.if_then(builder.icmp_signed("<", window, rows)):
+            builder.store(row(far), suffix)
+            self.store(slot(far), builder.load(suffix))
+            with self.counting(one, far) as i:
+                at = builder.sub(far, i)
+                builder.store(self.folded(row(at), builder.load(suffix)), suffix)
+                self.store(slot(at), builder.load(suffix))
 
-        return _pointer(_pointer, types.intp), code
+        with self.looping(lambda: builder.icmp_signed("<", builder.load(base), rows)):
+            start = builder.load(base)
+            after = builder.add(start, window)
+            last = builder.add(start, far)
+            whole = builder.icmp_signed("<=", after, rows)
+            builder.store(row(start), prefix)
+            with builder.if_else(whole) as (all_of_it, rest):
+                with all_of_it:
+                    end = row(last)
+                    with builder.if_else(builder.icmp_signed(">", window, one)) as (many, single):
+                        with many:
+                            answer(start, number(0))
+                        with single:
+                            self.emit(out, start, end)
+                    builder.store(end, suffix)
+                    self.store(slot(number(0)), end)
+                    with self.counting(one, far) as i:
+                        at = builder.add(start, i)
+                        extend(at)
+                        mirrored = row(builder.sub(last, i))
+                        builder.store(self.folded(mirrored, builder.load(suffix)), suffix)
+                        answer(at, i)
+                        self.store(slot(i), builder.load(suffix))
+                    with builder.if_then(builder.icmp_signed(">", window, one)):
+                        self.emit(out, last, self.folded(builder.load(prefix), end))
+                    # They were filled in from the other end.
+                    builder.store(place_of(far), first)
+                    builder.store(builder.neg(builder.load(step)), step)
+                with rest:
+                    answer(start, number(0))
+                    with self.counting(one, builder.sub(rows, start)) as i:
+                        at = builder.add(start, i)
+                        extend(at)
+                        answer(at, i)
+            builder.store(after, base)
 
-    return moved
+    # ---- the user's functions
+
+    def call(self, name: str, arguments: Sequence[Any], kinds: Sequence[Any]) -> tuple[Any, Any]:
+        """Call a user's function; its result and the type of that."""
+        function = types.Dispatcher(self.glue.functions[name])
+        typing = self.context.typing_context
+        signature = typing.resolve_function_type(function, tuple(kinds), {})
+        run = self.context.get_function(function, signature)
+        self.context.add_linking_libs(getattr(run, "libs", ()))
+        return run(self.builder, arguments), signature.return_type
+
+    def lifted(self, values: Sequence[Any]) -> Any:
+        return self.as_state(*self.call("lift", values, self.glue.inputs))
+
+    def folded(self, older: Any, newer: Any) -> Any:
+        return self.as_state(*self.call("combine", [older, newer], [self.glue.state] * 2))
+
+    def as_state(self, value: Any, kind: Any) -> Any:
+        """What a function returned, with the types of the fields."""
+        parts = zip(cgutils.unpack_tuple(self.builder, value), kind, self.glue.fields, strict=True)
+        cast = [self.context.cast(self.builder, *part) for part in parts]
+        return self.context.make_tuple(self.builder, self.glue.state, cast)
+
+    def emit(self, out: Any, row: Any, state: Any) -> None:
+        """Lower a state into the row of the results."""
+        glue, builder = self.glue, self.builder
+        value, kind = self.call("lower", [state], [glue.state])
+        pointer = builder.gep(out, [builder.mul(row, self.number(glue.result_size))])
+        values = [value] if glue.one_result else cgutils.unpack_tuple(builder, value)
+        kinds = [kind] if glue.one_result else list(kind)
+        for part, found, item, place in zip(
+            values, kinds, glue.results, glue.result_places, strict=True
+        ):
+            self.set(pointer, place, item, self.context.cast(builder, part, found, item))
+
+    # ---- memory
+
+    @property
+    def state_type(self) -> Any:
+        return self.context.get_value_type(self.glue.state)
+
+    @property
+    def number_type(self) -> Any:
+        return self.context.get_value_type(types.intp)
+
+    def number(self, value: int) -> Any:
+        return self.context.get_constant(types.intp, value)
+
+    def variable(self, kind: Any) -> Any:
+        return cgutils.alloca_once(self.builder, kind)
+
+    def at(self, pointer: Any, place: int | Any, item: Any) -> Any:
+        """A typed pointer to a field that lies `place` bytes on."""
+        offset = self.number(place) if isinstance(place, int) else place
+        data = self.context.data_model_manager[item].get_data_type()
+        return self.builder.bitcast(self.builder.gep(pointer, [offset]), data.as_pointer())
+
+    def get(self, pointer: Any, place: int | Any, item: Any) -> Any:
+        model = self.context.data_model_manager[item]
+        return model.from_data(self.builder, self.builder.load(self.at(pointer, place, item)))
+
+    def set(self, pointer: Any, place: int, item: Any, value: Any) -> None:
+        model = self.context.data_model_manager[item]
+        self.builder.store(model.as_data(self.builder, value), self.at(pointer, place, item))
+
+    def row_of(self, columns: Sequence[Any], row: Any) -> list[Any]:
+        """The inputs of a row."""
+        sizes = map(self.number, self.glue.input_sizes)
+        return [
+            self.get(column, self.builder.mul(row, size), item)
+            for column, size, item in zip(columns, sizes, self.glue.inputs, strict=True)
+        ]
+
+    def load(self, pointer: Any) -> Any:
+        places = zip(self.glue.fields, self.glue.places, strict=True)
+        values = [self.get(pointer, place, item) for item, place in places]
+        return self.context.make_tuple(self.builder, self.glue.state, values)
+
+    def store(self, pointer: Any, state: Any) -> None:
+        glue = self.glue
+        values = cgutils.unpack_tuple(self.builder, state)
+        for value, item, place in zip(values, glue.fields, glue.places, strict=True):
+            self.set(pointer, place, item, value)
+        if glue.mark is not None:
+            full = self.context.get_constant(types.uint8, 1)
+            self.set(pointer, glue.mark, types.uint8, full)
+
+    def is_empty(self, pointer: Any) -> Any:
+        mark = self.get(pointer, self.glue.mark, types.uint8)
+        return self.builder.icmp_unsigned("==", mark, self.context.get_constant(types.uint8, 0))
+
+    def copy(self, out: Any, source: Any) -> None:
+        cgutils.raw_memcpy(self.builder, out, source, self.number(self.glue.size), 1)
+
+    # ---- loops
+
+    @contextmanager
+    def counting(self, start: Any, stop: Any) -> Iterator[Any]:
+        """From start up to stop, without it."""
+        one = self.number(1)
+        with cgutils.for_range_slice(self.builder, start, stop, one, stop.type) as (index, _):
+            yield index
+
+    @contextmanager
+    def looping(self, goes_on: Callable[[], Any]) -> Iterator[None]:
+        """For as long as a condition holds."""
+        test = self.builder.append_basic_block("test")
+        body = self.builder.append_basic_block("body")
+        end = self.builder.append_basic_block("end")
+        self.builder.branch(test)
+        self.builder.position_at_end(test)
+        self.builder.cbranch(goes_on(), body, end)
+        self.builder.position_at_end(body)
+        yield
+        self.builder.branch(test)
+        self.builder.position_at_end(end)

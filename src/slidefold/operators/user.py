@@ -63,9 +63,7 @@ class OperatorFactory:
         due = len(self.definition.inputs.names)
         if given and self.definition.state is not None and len(given) != due:
             raise OperatorError(f"{self.__name__} takes {due} columns, got {len(given)}: {given}")
-        return UserOperator(
-            self.definition.name, given, dtype="object", definition=self.definition
-        )
+        return UserOperator(self.definition.name, given, dtype="object", definition=self.definition)
 
     def __repr__(self) -> str:
         return f"<operator {self.__name__}>"
@@ -152,8 +150,8 @@ def operator(cls: type | None = None, /, **options: Any) -> Any:
     `compile` is "require" (raise if that is not possible), "auto" (run in plain Python then) or
     "never"; by default a missing numba is fine and a function that does not compile is an error.
     Compiled integers wrap around at their size, a division by zero gives inf or NaN, and a `raise`
-    has no effect but a wrong result; in plain Python all three are errors. `version` goes into saved
-    states: raise it when the meaning of the fields changes.
+    has no effect but a wrong result; in plain Python all three are errors. `version` goes into
+    saved states: raise it when the meaning of the fields changes.
     """
     if cls is None:
         return lambda decorated: operator_of(decorated, **options)
