@@ -77,8 +77,9 @@ class Definition:
     @cached_property
     def plain(self) -> dict[str, Any]:
         """The operator as the native core runs it in plain Python."""
-        functions = self.functions if self.state is None else checked_functions(self)
-        return {**functions, "name": self.name, "commutative": self.commutative}
+        if self.state is not None:
+            return {**checked_functions(self), "commutative": self.commutative}
+        return {**self.functions, "name": self.name, "commutative": self.commutative}
 
     @property
     def native(self) -> tuple[str, dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from keyword import iskeyword
 from operator import index
@@ -117,11 +116,14 @@ def layout(what: str, fields: object) -> Layout:
 
 
 def code_of(what: str, name: str, code: object) -> str:
-    """Check one type, naming the nearest valid one."""
+    """Check one type; of other spellings, such as int64, say the one that is meant."""
     if isinstance(code, str) and code in CODES:
         return code
-    near = get_close_matches(str(code), CODES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    try:
+        meant = np.dtype(code).str[1:] if isinstance(code, (str, type)) else ""
+    except TypeError:
+        meant = ""
+    hint = f"; did you mean {meant!r}?" if meant in CODES else ""
     raise OperatorError(f"{what}: {name} has type {code!r}, not one of {', '.join(CODES)}{hint}")
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from numba.core import cgutils, types
-from numba.extending import intrinsic, lower_cast
+from numba.extending import intrinsic, lower_cast, models, register_model
 
 from slidefold.operators.fields import Layout
 
@@ -38,16 +38,29 @@ SIGNATURES = {
 }
 
 
-def _named_to_plain(context: Any, builder: Any, source: Any, target: Any, value: Any) -> Any:
+class StateTuple(types.NamedTuple):  # type: ignore[misc]
+    """A named tuple that may be returned from one branch, and a plain tuple from another.
+
+    numba's own named tuples have no common type with tuples whose items are all alike.
+    """
+
+    def unify(self, typing: Any, other: Any) -> Any:
+        """The tuple that both can become; None if there is none."""
+        if not isinstance(other, types.BaseTuple) or len(other) != len(self):
+            return None
+        items = [typing.unify_pairs(*pair) for pair in zip(self, other, strict=True)]
+        return None if None in items else types.BaseTuple.from_types(items)
+
+
+def _to_plain(context: Any, builder: Any, source: Any, target: Any, value: Any) -> Any:
     items = cgutils.unpack_tuple(builder, value, len(source))
     cast = [context.cast(builder, *item) for item in zip(items, source, target, strict=True)]
     return context.make_tuple(builder, target, cast)
 
 
-# numba finds a common type for `return older` and `return (1, 2)`, but lacks the cast to it.
-for _named in (types.NamedTuple, types.NamedUniTuple):
-    for _plain in (types.Tuple, types.UniTuple):
-        lower_cast(_named, _plain)(_named_to_plain)
+register_model(StateTuple)(models.TupleModel)
+for _plain in (types.Tuple, types.UniTuple):
+    lower_cast(StateTuple, _plain)(_to_plain)
 
 
 class Glue:
@@ -69,11 +82,7 @@ class Glue:
         self.results = [_TYPES[code] for code in results.codes]
         self.result_places = results.offsets
         self.result_size = results.dtype.itemsize
-        named = definition.state_type
-        if len(set(self.fields)) == 1:
-            self.state = types.NamedUniTuple(self.fields[0], len(self.fields), named)
-        else:
-            self.state = types.NamedTuple(tuple(self.fields), named)
+        self.state = StateTuple(tuple(self.fields), definition.state_type)
         self.functions: dict[str, Any] = {}  # jitted
 
     def over_bytes(self, name: str) -> Callable[..., Any]:
