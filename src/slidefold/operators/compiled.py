@@ -85,7 +85,6 @@ class _Compiler:
             for name, function in _with_helpers(definition.functions).items()
             if name != "identity"  # a constant: Python computes it
         }
-        self.glue.functions = self.jitted
         self.kept: list[Any] = []
         self._slide = 0
         state = self.glue.state
@@ -106,8 +105,8 @@ class _Compiler:
             jitted.compile(arguments)
         except (NumbaError, NotImplementedError) as error:
             raise OperatorError(f"{where} does not compile, {_place(function, error)}") from error
-        (result,) = [signature.return_type for signature in jitted.nopython_signatures]
-        misfit = self._misfit(name, result)
+        self.glue.compiled[name] = jitted.overloads[arguments]
+        misfit = self._misfit(name, jitted.overloads[arguments].signature.return_type)
         if misfit:
             raise OperatorError(f"{where} returned something else: {misfit}")
 
@@ -132,22 +131,17 @@ class _Compiler:
 
     def addresses(self) -> dict[str, int]:
         """The addresses of the functions with their glue; 0 for what the class does not have."""
-        names = ("lift", "combine", "lower", "remove", "newer_wins")
-        return {name: self._address(name) if name in self.jitted else 0 for name in names}
+        library, found = self.glue.link(list(self.jitted))
+        self.kept.append(library)
+        return {"remove": 0, "newer_wins": 0, **found}
 
     def slide_address(self) -> int:
         """The address of the loop over a whole column; compiled when it is first asked for."""
         if self._slide == 0:
-            self._slide = self._address("slide")
+            library, found = self.glue.link(["slide"])
+            self.kept.append(library)
+            self._slide = found["slide"]
         return self._slide
-
-    def _address(self, name: str) -> int:
-        compiled = numba.cfunc(glue.SIGNATURES[name], error_model="numpy")(
-            self.glue.over_bytes(name)
-        )
-        self.kept.append(compiled)
-        address: int = compiled.address
-        return address
 
 
 def _misfit_of(code: str, found: Any) -> str:

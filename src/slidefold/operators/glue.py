@@ -1,18 +1,21 @@
 """The glue around a user's compiled functions: raw bytes on one side, tuples on the other.
 
-It is written as LLVM code, through numba's extension interface, because it must be ready quickly:
-the loop over a column compiles in 0.15 s so, and in 0.5 s from Python source (`ready` in
-benchmarks/figures/user_operators.py).
+It is written as LLVM code, because it must be ready quickly: the loop over a column compiles in
+0.1 s so, and in 0.5 s from Python source (`ready` in benchmarks/figures/user_operators.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, lower_cast, models, register_model
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.extending import lower_cast, models, register_model
 
 from slidefold.operators.fields import Layout
 
@@ -26,17 +29,11 @@ _TYPES = {
     "f4": types.float32,
     "f8": types.float64,
 }
-_pointer, _rows = types.voidptr, types.intp
+_pointer = types.voidptr
 
-# What the native core calls; the first argument is its context, which no function needs.
-SIGNATURES = {
-    "lift": types.void(_pointer, _pointer, _pointer),
-    "combine": types.void(_pointer, _pointer, _pointer, _pointer),
-    "lower": types.void(_pointer, _pointer, _pointer),
-    "remove": types.void(_pointer, _pointer, _pointer, _pointer),
-    "newer_wins": types.boolean(_pointer, _pointer, _pointer),
-    "slide": types.void(_pointer, _rows, _rows, _pointer, _pointer),
-}
+# What the native core calls. The first pointer is its context, which no function needs.
+_POINTERS = {"lift": 3, "combine": 4, "lower": 3, "remove": 4, "newer_wins": 3}
+_numbers = count()  # machine code is linked by name, so that names must differ
 
 
 class StateTuple(types.NamedTuple):  # type: ignore[misc]
@@ -84,45 +81,36 @@ class Glue:
         self.result_places = results.offsets
         self.result_size = results.dtype.itemsize
         self.state = StateTuple(tuple(self.fields), definition.state_type)
-        self.functions: dict[str, Any] = {}  # jitted
+        self.compiled: dict[str, Any] = {}  # numba's results, by function
 
-    def over_bytes(self, name: str) -> Callable[..., Any]:
-        """The function of this name over raw bytes, to be compiled with its signature."""
-        signature = SIGNATURES[name]
-        write = getattr(_Emitter, f"write_{name}")
+    def link(self, names: Sequence[str]) -> tuple[Any, dict[str, int]]:
+        """Compile functions over raw bytes; who owns their code, and their addresses."""
+        with global_compiler_lock:
+            context = cpu_target.target_context
+            library = context.codegen().create_library("slidefold")
+            module = library.create_ir_module("slidefold")
+            symbols = {name: f"slidefold_{next(_numbers)}_{name}" for name in names}
+            for name, symbol in symbols.items():
+                self._write(context, module, name, symbol)
+            for result in self.compiled.values():
+                library.add_linking_library(result.library)
+            library.add_ir_module(module)
+            library.finalize()
+            addresses = {n: library.get_pointer_to_function(s) for n, s in symbols.items()}
+        return library, addresses
 
-        def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-            emitter = _Emitter(self, context, builder)
-            result = write(emitter, *(arguments if name == "slide" else arguments[1:]))
-            return context.get_dummy_value() if result is None else result
-
-        return _stub(signature, code)
-
-
-def _stub(signature: Any, code: Any) -> Callable[..., Any]:
-    """A function of which nothing but the emitted code remains."""
-    # numba wants to see as many names as there are arguments. `intrinsic` is called, not used as a
-    # decorator, because it has no types.
-    if len(signature.args) == 3:
-        run3 = intrinsic(lambda typing, a, b, c: (signature, code))
-
-        def three(a: Any, b: Any, c: Any) -> Any:
-            return run3(a, b, c)
-
-        return three
-    if len(signature.args) == 4:
-        run4 = intrinsic(lambda typing, a, b, c, d: (signature, code))
-
-        def four(a: Any, b: Any, c: Any, d: Any) -> Any:
-            return run4(a, b, c, d)
-
-        return four
-    run5 = intrinsic(lambda typing, a, b, c, d, e: (signature, code))
-
-    def five(a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
-        return run5(a, b, c, d, e)
-
-    return five
+    def _write(self, context: Any, module: Any, name: str, symbol: str) -> None:
+        pointer, number = (context.get_value_type(kind) for kind in (_pointer, types.intp))
+        kinds = [pointer] * _POINTERS.get(name, 0) or [pointer, number, number, pointer, pointer]
+        made = ir.IntType(8) if name == "newer_wins" else ir.VoidType()
+        function = ir.Function(module, ir.FunctionType(made, kinds), symbol)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        arguments = function.args if name == "slide" else function.args[1:]
+        result = getattr(_Emitter(self, context, builder), f"write_{name}")(*arguments)
+        if result is None:
+            builder.ret_void()
+        else:
+            builder.ret(builder.zext(result, made))
 
 
 class _Emitter:
@@ -130,7 +118,6 @@ class _Emitter:
 
     def __init__(self, glue: Glue, context: Any, builder: Any) -> None:
         self.glue, self.context, self.builder = glue, context, builder
-        self.resolved: dict[str, Any] = {}
 
     # ---- the functions over raw bytes
 
@@ -158,14 +145,14 @@ class _Emitter:
 
     def write_pair(self, name: str, older: Any, newer: Any, out: Any) -> None:
         arguments = [self.load(older), self.load(newer)]
-        self.store(out, self.as_state(*self.call(name, arguments, [self.glue.state] * 2)))
+        self.store(out, self.as_state(*self.call(name, arguments)))
 
     def write_lower(self, state: Any, out: Any) -> None:
         self.emit(out, self.number(0), self.load(state))
 
     def write_newer_wins(self, older: Any, newer: Any) -> Any:
         arguments = [self.load(older), self.load(newer)]
-        return self.call("newer_wins", arguments, [self.glue.state] * 2)[0]
+        return self.call("newer_wins", arguments)[0]
 
     def write_slide(self, inputs: Any, rows: Any, window: Any, folds: Any, out: Any) -> None:
         """Two-Stacks over a whole column, the functions inlined.
@@ -255,23 +242,21 @@ class _Emitter:
 
     # ---- the user's functions
 
-    def call(self, name: str, arguments: Sequence[Any], kinds: Sequence[Any]) -> tuple[Any, Any]:
+    def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, Any]:
         """Call a user's function; its result and the type of that."""
-        if name not in self.resolved:  # which takes 2 ms, and the loop has nine calls
-            function = types.Dispatcher(self.glue.functions[name])
-            typing = self.context.typing_context
-            signature = typing.resolve_function_type(function, tuple(kinds), {})
-            run = self.context.get_function(function, signature)
-            self.context.add_linking_libs(getattr(run, "libs", ()))
-            self.resolved[name] = run, signature.return_type
-        run, kind = self.resolved[name]
-        return run(self.builder, arguments), kind
+        result = self.glue.compiled[name].fndesc
+        function = self.context.declare_function(self.builder.module, result)
+        # The status is not looked at: an exception leaves zeros, for nobody could catch it.
+        _, value = self.context.call_conv.call_function(
+            self.builder, function, result.restype, result.argtypes, arguments
+        )
+        return value, result.restype
 
     def lifted(self, values: Sequence[Any]) -> Any:
-        return self.as_state(*self.call("lift", values, self.glue.inputs))
+        return self.as_state(*self.call("lift", values))
 
     def folded(self, older: Any, newer: Any) -> Any:
-        return self.as_state(*self.call("combine", [older, newer], [self.glue.state] * 2))
+        return self.as_state(*self.call("combine", [older, newer]))
 
     def as_state(self, value: Any, kind: Any) -> Any:
         """What a function returned, with the types of the fields."""
@@ -282,7 +267,7 @@ class _Emitter:
     def emit(self, out: Any, row: Any, state: Any) -> None:
         """Lower a state into the row of the results."""
         glue, builder = self.glue, self.builder
-        value, kind = self.call("lower", [state], [glue.state])
+        value, kind = self.call("lower", [state])
         pointer = builder.gep(out, [builder.mul(row, self.number(glue.result_size))])
         values = [value] if glue.one_result else cgutils.unpack_tuple(builder, value)
         kinds = [kind] if glue.one_result else list(kind)
