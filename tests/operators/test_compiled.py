@@ -125,6 +125,39 @@ def test_columns(declared: Declared, build: str) -> None:
     assert same(rows_of(drained)[13], expected(declared, values[7:14]))
 
 
+@pytest.mark.parametrize("declared", DECLARED, ids=str)
+@pytest.mark.parametrize("build", ["require", "never"])
+@pytest.mark.parametrize("tree", [sf.algorithms.Fiba, sf.algorithms.BTree])
+def test_trees(tree: Any, declared: Declared, build: str) -> None:
+    """Values that come late, one by one and in bulk, and ranges of time."""
+    chance = random.Random(str(declared))
+    held: dict[int, Any] = {}
+    window = tree(declared.built(build), min_arity=2)
+    for step in range(120):
+        if held and chance.random() < 0.3:
+            time = min(held) if step % 2 else chance.choice(list(held))
+            window.evict(time)
+            del held[time]
+        else:
+            time = chance.choice([t for t in range(300) if t not in held])
+            held[time] = declared.value(chance.randrange(100_000))
+            window.insert(time, held[time])
+        window.check()
+        assert same(window.query(), expected(declared, in_time(held)))
+        since, until = sorted((chance.randrange(300), chance.randrange(300)))
+        part = {time: value for time, value in held.items() if since <= time <= until}
+        assert same(window.query(since, until), expected(declared, in_time(part)))
+    late = {time: declared.value(time) for time in range(400, 440)}
+    window.bulk_insert(np.array(list(late)), declared.columns(list(late.values())))
+    window.bulk_evict(410)
+    held = {time: value for time, value in late.items() if time > 410}
+    assert same(window.query(), expected(declared, in_time(held)))
+
+
+def in_time(held: dict[int, Any]) -> list[Any]:
+    return [held[time] for time in sorted(held)]
+
+
 def rows_of(found: Any) -> list[Any]:
     """The rows as single events would give them."""
     if found.dtype.names is None:
@@ -216,3 +249,26 @@ def test_nan_and_infinity_pass_through() -> None:
     for build in ("require", "never"):
         means = make("two_stacks_lite", built(Spread, build)).slide(np.array(values), 2)["mean"]
         assert np.array_equal(means, [1.0, np.nan, np.nan, np.inf], equal_nan=True)
+
+
+def test_what_compiled_code_makes_of_errors() -> None:
+    """In plain Python these are errors; machine code wraps, follows numpy, and returns zeros."""
+
+    def refuse(state: Any) -> Any:
+        if state.n > 2:
+            raise ValueError
+        return state.n
+
+    def made(lower: Any, returns: str) -> Any:
+        functions = {
+            "lift": lambda x: (1, x),
+            "combine": lambda older, newer: (older.n + newer.n, older.x),
+            "lower": lower,
+        }
+        cls = type("Odd", (), {name: staticmethod(f) for name, f in functions.items()})
+        decorated = sf.operator(state={"n": "i1", "x": "f8"}, returns=returns, compile="require")
+        return make("two_stacks_lite", decorated(cls)())
+
+    assert made(refuse, "i8").slide(np.ones(5), 3).tolist() == [1, 2, 0, 0, 0]
+    assert made(lambda s: 1.0 / (s.n - 1), "f8").slide(np.ones(2), 2).tolist() == [np.inf, 1.0]
+    assert made(lambda s: s.n, "i8").slide(np.ones(200), 130)[-1] == 130 - 256

@@ -150,8 +150,8 @@ def operator(cls: type | None = None, /, **options: Any) -> Any:
     `compile` is "require" (raise if that is not possible), "auto" (run in plain Python then) or
     "never"; by default a missing numba is fine and a function that does not compile is an error.
     Compiled integers wrap around at their size, a division by zero gives inf or NaN, and a `raise`
-    has no effect but a wrong result; in plain Python all three are errors. `version` goes into
-    saved states: raise it when the meaning of the fields changes.
+    leaves zeros; in plain Python all three are errors. `version` goes into saved states: raise it
+    when the meaning of the fields changes.
     """
     if cls is None:
         return lambda decorated: operator_of(decorated, **options)
