@@ -121,6 +121,20 @@ def threads(rows: list[Row]) -> Iterator[Goal]:
     yield at_least("pba / sba, max, windows >= 2^15", 1.0, found)
 
 
+def users(rows: list[Row]) -> Iterator[Goal]:
+    """Users' operators against numba by hand and against the best library."""
+    speed = "million_rows_per_second"
+    timed = [row for row in rows if speed in row]
+    side = "two_stacks_lite"
+    found = ratios(timed, side, "numba by hand", speed, "operator")
+    yield at_least("a user's operator / numba by hand", 0.6, found)
+    libraries = ("pandas numba", "polars rolling_map")
+    against = [pair for peer in libraries for pair in ratios(timed, side, peer, speed, "operator")]
+    yield at_least("a user's operator / best library call", 20.0, against)
+    started = [(row["seconds"], row["operator"]) for row in rows if row["side"] == "ready"]
+    yield at_most("a user's operator is ready", 0.5, started, " s")
+
+
 def package(rows: list[Row]) -> Iterator[Goal]:
     """Build, wheel, import."""
     for what, due in (
@@ -139,6 +153,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "latency": steps,
     "memory": kept,
     "parallel": threads,
+    "user_operators": users,
     "package": package,
 }
 

@@ -24,7 +24,7 @@ import slidefold
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PACKAGES = ("numpy", "pyarrow", "numba", "river", "rolling", "nanobind")
+PACKAGES = ("numpy", "pyarrow", "numba", "pandas", "polars", "river", "rolling", "nanobind")
 BUSY = 0.5  # a load average above this at the start means that others are computing
 
 Row = dict[str, Any]

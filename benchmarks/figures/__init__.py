@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from benchmarks.figures import latency, memory, package, parallel, per_event, throughput
+from benchmarks.figures import (
+    latency,
+    memory,
+    package,
+    parallel,
+    per_event,
+    throughput,
+    user_operators,
+)
 
 FIGURES: dict[str, ModuleType] = {
     module.__name__.rsplit(".", 1)[1]: module
-    for module in (throughput, per_event, latency, memory, parallel, package)
+    for module in (throughput, per_event, latency, memory, parallel, user_operators, package)
 }
 
 __all__ = ["FIGURES"]

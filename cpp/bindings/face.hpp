@@ -96,6 +96,10 @@ struct ForColumns {
   using type = Algorithm;
 };
 
+// Whether the algorithm leaves whole columns to an operator that brings a loop of its own.
+template <class Algorithm>
+inline constexpr bool leaves_columns = false;
+
 template <class Op, class Algorithm>
 class FaceOf : public Face {
  protected:
@@ -181,6 +185,11 @@ class FaceOf : public Face {
   std::size_t waiting() const override { return waiting_.size(); }
 
   nb::object slide(nb::handle values, std::size_t window, bool drain) const override {
+    if constexpr (Erased<Op> && leaves_columns<Algorithm>) {
+      if (!drain && ports(op_).slide != nullptr) {
+        return ports(op_).slide(op_.context.get(), values, window);
+      }
+    }
     return over_column(values, [&](auto& columns, std::size_t rows) {
       using Runner = typename ForColumns<Algorithm>::type;
       const auto lift = [&](std::size_t row) { return columns.lift(row); };

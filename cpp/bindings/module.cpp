@@ -12,6 +12,7 @@
 namespace slidefold::bindings {
 
 void bind_keyed(nb::module_& m);
+void bind_algebra(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_windows(nb::module_& m);
 
@@ -251,6 +252,7 @@ NB_MODULE(_native_ext, m) {
   bind_keyed(m);
   bind_trees(m);
   bind_windows(m);
+  bind_algebra(m);
   m.def("algorithms", [] {
     nb::list result;
     for (const AlgorithmEntry& entry : algorithms()) {

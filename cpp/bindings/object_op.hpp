@@ -1,4 +1,7 @@
 // A user's operator in plain Python: states are Python objects, every function is called.
+//
+// An operator with declared fields brings two more functions, for whole columns: `open` turns the
+// columns into one object a row, `close` the list of results into an array.
 #pragma once
 
 #include "python.hpp"
@@ -6,16 +9,21 @@
 namespace slidefold::bindings {
 
 struct ObjectOp {
-  static constexpr bool fallible = true, commutative = false;
+  static constexpr bool fallible = true, commutative = false;  // a class may declare otherwise
   using In = PyRef;
   using State = PyRef;
   using Out = PyRef;
 
-  // `functions` has lift, combine, lower, and identity, remove or newer_wins where the class has.
+  // `functions` has lift, combine, lower, and identity, remove or newer_wins where the class has;
+  // and what the class declares of itself.
   explicit ObjectOp(nb::dict functions) {
     const auto take = [&](const char* name) {
       return PyRef::borrow(PyDict_GetItemString(functions.ptr(), name));
     };
+    name_ = take("name");
+    open_ = take("open");
+    close_ = take("close");
+    commutes_ = take("commutative").get() == Py_True;
     lift_ = take("lift");
     combine_ = take("combine");
     lower_ = take("lower");
@@ -23,20 +31,22 @@ struct ObjectOp {
     newer_wins_ = take("newer_wins");
     const PyRef identity = take("identity");
     if (!identity) neutral_ = PyRef::steal(PyObject_CallNoArgs((PyObject*)&PyBaseObject_Type));
-    identity_ = identity ? call(identity) : neutral_;
+    identity_ = identity ? call("identity", identity) : neutral_;
   }
 
   State identity() const { return identity_; }
-  State lift(const In& value) const { return call(lift_, value); }
+  State lift(const In& value) const { return call("lift", lift_, value); }
   State combine(const State& older, const State& newer) const {
     if (neutral_ && older.get() == neutral_.get()) return newer;
     if (neutral_ && newer.get() == neutral_.get()) return older;
-    return call(combine_, older, newer);
+    return call("combine", combine_, older, newer);
   }
-  Out lower(const State& state) const { return call(lower_, state); }
-  State remove(const State& whole, const State& older) const { return call(remove_, whole, older); }
+  Out lower(const State& state) const { return call("lower", lower_, state); }
+  State remove(const State& whole, const State& older) const {
+    return call("remove", remove_, whole, older);
+  }
   bool newer_wins(const State& older, const State& newer) const {
-    const PyRef result = call(newer_wins_, older, newer);
+    const PyRef result = call("newer_wins", newer_wins_, older, newer);
     const int truth = PyObject_IsTrue(result.get());
     if (truth < 0) throw nb::python_error();
     return truth == 1;
@@ -45,19 +55,44 @@ struct ObjectOp {
 
   bool invertible() const { return static_cast<bool>(remove_); }
   bool selective() const { return static_cast<bool>(newer_wins_); }
+  bool commutes() const { return commutes_; }
+
+  nb::object open(nb::handle values) const {
+    return open_ ? nb::handle(open_.get())(values) : nb::borrow(values);
+  }
+  nb::object close(nb::object results) const {
+    return close_ ? nb::handle(close_.get())(results) : results;
+  }
 
  private:
   template <class... Args>
-  static PyRef call(const PyRef& function, const Args&... args) {
+  PyRef call(const char* what, const PyRef& function, const Args&... args) const {
     PyObject* arguments[] = {nullptr, args.get()...};
     PyObject* result = PyObject_Vectorcall(
         function.get(), arguments + 1, sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    if (result == nullptr) throw nb::python_error();
+    if (result == nullptr) raise_from(what);
     return PyRef::steal(result);
+  }
+
+  // The exception comes out as it is, with a note that says where it was raised.
+  [[noreturn]] void raise_from(const char* what) const {
+    nb::python_error error;
+    if (name_ && nb::isinstance<nb::str>(nb::handle(name_.get()))) {
+      const nb::str note((std::string("raised by ") + what + " of operator " +
+                          nb::cast<nb::str>(nb::handle(name_.get())).c_str())
+                             .c_str());
+      // A class may refuse notes; its exception is not lost over that.
+      PyObject* noted = PyObject_CallMethod(error.value().ptr(), "add_note", "O", note.ptr());
+      if (noted == nullptr) PyErr_Clear();
+      Py_XDECREF(noted);
+    }
+    throw std::move(error);
   }
 
   PyRef neutral_;  // stands for the identity of a class that has none
   PyRef identity_, lift_, combine_, lower_, remove_, newer_wins_;
+  PyRef name_, open_, close_;
+  bool commutes_ = false;
 };
 
 }  // namespace slidefold::bindings

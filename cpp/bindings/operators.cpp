@@ -1,6 +1,7 @@
 // The table of operators. A new one is a header and a line here.
 #include <cstddef>
 
+#include "compiled_op.hpp"
 #include "registry.hpp"
 #include "slidefold/operators/positional.hpp"
 
@@ -85,6 +86,7 @@ ErasedOperator erase(Op op) {
 }  // namespace
 
 Traits traits(const Spec& spec) {
+  if (spec.name == "compiled") return compiled_traits(spec);
   return with_operator(spec, [](auto op) {
     using Op = decltype(op);
     Traits traits{Invertible<Op>, Selective<Op>, Op::commutative, fallible_v<Op>,
@@ -92,12 +94,14 @@ Traits traits(const Spec& spec) {
     if constexpr (std::is_same_v<Op, ObjectOp>) {
       traits.invertible = op.invertible();
       traits.selective = op.selective();
+      traits.commutative = op.commutes();
     }
     return traits;
   });
 }
 
 ErasedOperator erase(const Spec& spec, bool counted) {
+  if (spec.name == "compiled") return erase_compiled(spec, counted);
   return with_operator(spec, [&](auto op) {
     if (!counted) return erase(std::move(op));
     Counting<decltype(op)> counting(std::move(op));

@@ -84,6 +84,25 @@ class Columns {
   Writer<typename Op::Out> writer_;
 };
 
+// A user's operator in plain Python may have its own way with columns.
+template <class Op>
+  requires std::is_base_of_v<ObjectOp, Op>
+class Columns<Op> {
+ public:
+  Columns(const Op& op, nb::handle values, std::size_t slide = 1)
+      : op_(op), reader_(op.open(values)), writer_(reader_.size() / slide) {}
+  std::size_t rows() const { return reader_.size(); }
+  static constexpr bool needs_gil() { return true; }
+  PyRef lift(std::size_t row) const { return op_.lift(reader_[row]); }
+  void lower(std::size_t row, const PyRef& state) { writer_.set(row, op_.lower(state)); }
+  nb::object finish() { return op_.close(writer_.finish()); }
+
+ private:
+  Op op_;
+  Reader<PyRef> reader_;
+  Writer<PyRef> writer_;
+};
+
 // ---- erased operators
 
 struct ErasedColumns {
@@ -126,6 +145,8 @@ struct PortTable {
   PyObject* (*lower)(const void* context, const void* state, bool empty);
   std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values,
                                             std::size_t slide);
+  // The results of a whole column by Two-Stacks, where the operator brings a loop of its own.
+  nb::object (*slide)(const void* context, nb::handle values, std::size_t window) = nullptr;
 };
 
 template <class Op>

@@ -6,7 +6,9 @@ algorithm says how to do it without starting over.
 
 from slidefold import algorithms, errors
 from slidefold._native import BloomFilter
+from slidefold.laws import Report, check
 from slidefold.operators import (
+    Fold,
     Operator,
     bloom,
     collect,
@@ -35,13 +37,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BloomFilter",
+    "Fold",
     "Operator",
     "Plan",
+    "Report",
     "Rows",
     "Time",
     "Window",
     "algorithms",
     "bloom",
+    "check",
     "collect",
     "concat",
     "count",

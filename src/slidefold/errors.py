@@ -25,6 +25,10 @@ class OperatorError(SlidefoldError, TypeError):
     """A user's operator is not well formed."""
 
 
+class LawError(SlidefoldError, AssertionError):
+    """`check` found an example for which an operator does not keep a law."""
+
+
 class TimeOrderError(SlidefoldError, ValueError):
     """Time went backwards where events must come in order."""
 

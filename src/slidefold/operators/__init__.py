@@ -5,7 +5,7 @@ from slidefold.operators.base import Operator, Traits
 from slidefold.operators.extremes import max, max_by, max_count, min, min_by, min_count
 from slidefold.operators.positional import collect, concat, first, last
 from slidefold.operators.sketches import bloom
-from slidefold.operators.user import OperatorFactory, UserOperator, operator
+from slidefold.operators.user import Fold, OperatorFactory, UserOperator, operator
 
 # Every built-in by name: tests, benchmarks and docs walk this table.
 BUILT_IN = {
@@ -33,6 +33,7 @@ BUILT_IN = {
 
 __all__ = [
     "BUILT_IN",
+    "Fold",
     "Operator",
     "OperatorFactory",
     "Traits",
