@@ -16,6 +16,11 @@ struct ForColumns<DabaLite<Op, ChunkedQueue>> {
   static void slide(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
     slide_daba_lite(op, rows, window, lift, emit);
   }
+  template <class Lift, class Emit>
+    requires(std::is_trivially_copyable_v<typename Op::State>)
+  static void drain(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+    drain_daba_lite(op, rows, window, lift, emit);
+  }
 };
 
 FacePtr make_daba_lite(const Spec& spec, const Options& options) {

@@ -13,6 +13,10 @@ struct ForColumns<TwoStacksLite<Op>> {
   static void slide(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
     slide_two_stacks(op, rows, window, lift, emit);
   }
+  template <class Lift, class Emit>
+  static void drain(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+    drain_two_stacks(op, rows, window, lift, emit);
+  }
 };
 
 template <class Op>

@@ -194,7 +194,11 @@ class FaceOf : public Face {
       using Runner = typename ForColumns<Algorithm>::type;
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
       const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
-      if (!drain) {
+      if (drain) {
+        if constexpr (requires { ForColumns<Algorithm>::drain(op_, rows, window, lift, emit); }) {
+          return ForColumns<Algorithm>::drain(op_, rows, window, lift, emit);
+        }
+      } else {
         if constexpr (requires { ForColumns<Algorithm>::slide(op_, rows, window, lift, emit); }) {
           return ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
         }

@@ -53,6 +53,16 @@ inline constexpr bool fallible_v = [] {
   }
 }();
 
+// An operator whose lift is a mere conversion: column kernels lift a row again rather than keep it.
+template <class Op>
+inline constexpr bool cheap_lift_v = [] {
+  if constexpr (requires { Op::cheap_lift; }) {
+    return static_cast<bool>(Op::cheap_lift);
+  } else {
+    return false;
+  }
+}();
+
 // accumulated = combine(accumulated, newer), in place where the operator knows how: large states
 // (Bloom, strings) then neither allocate nor copy.
 template <Monoid Op>

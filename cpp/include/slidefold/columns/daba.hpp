@@ -1,18 +1,22 @@
-// DABA Lite over a whole column and a static window, unrolled.
+// DABA Lite over a whole column, unrolled: a static window, and one that fills and drains.
 //
-// Layout: as in algorithms/daba_lite.hpp, with the cursors in local variables. A step is an evict
-// and
-//   an insert, each with its fixup. Between flips the fixups shrink m times and then shift m times,
-//   so whole runs of steps need no case distinction.
-// Invariants: as in algorithms/daba_lite.hpp.
-// Cost: 4 combines a row on average and at most 6; the window rounded up to a power of two states.
+// Layout: on a static window of n rows the flips come every m = n/2 rows, rounded down. From one to
+//   the next a window is three parts: a suffix fold of m rows, agg_ra, which folds the m rows after
+//   them, and agg_b, the running fold of the rows since the flip. Meanwhile the suffix folds of the
+//   middle m rows are made from their far end, to be the front after the next flip. Each takes the
+//   slot of the front fold that has just left, so that one array serves both, read upwards and
+//   downwards in turn. Rows that are cheap to lift are lifted again for it; others are kept in
+//   `values`, which is used in the same way.
+//   A window that grows flips at 2, 4, 8, .. rows, and one that drains at most once more.
+// Invariants: I1 the combines are those of algorithms/daba_lite.hpp, with the same arguments. Some
+//   are made at another time: a row shrinks once, not twice in one half of a cycle and never in the
+//   other; and a window that has grown, or that drains, shrinks all that is left at once.
+// Cost: 4 combines a row; n states, and n/2 for rows that are kept.
 // Paper: daba-in-order, section 6.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "slidefold/operator.hpp"
@@ -21,83 +25,201 @@
 namespace slidefold {
 
 template <Monoid Op, class Lift, class Emit>
-void slide_daba_lite(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+class DabaLiteColumn {
   using State = typename Op::State;
-  using Cursor = std::uint64_t;
-  Buffer<State> slots(std::bit_ceil(std::min(window, std::max<std::size_t>(rows, 1))));
-  State* const base = slots.data();
-  const Cursor mask = slots.size() - 1;
-  Cursor f = 0, l = 0, r = 0, a = 0, b = 0, e = 0;
-  State agg_ra = op.identity(), agg_b = op.identity();
-  const auto at = [base, mask](Cursor i) -> State& { return base[i & mask]; };
 
-  const auto fixup = [&] {
-    if (f == b) {  // singleton, or empty
-      b = a = r = l = e;
-      return;
+ public:
+  DabaLiteColumn(const Op& op, std::size_t rows, std::size_t window, Lift& lift, Emit& emit)
+      : op_(op),
+        rows_(rows),
+        window_(std::min(window, rows)),
+        lift_(lift),
+        emit_(emit),
+        slots_(window_) {}
+
+  void slide() {
+    if (window_ <= 1) return each();
+    grow(0, window_);
+    if (window_ == rows_) return;
+    window_ % 2 == 0 ? cycles<true>() : cycles<false>();
+  }
+
+  void drain() {
+    if (window_ <= 1) return each();
+    for (std::size_t row = 0; row < rows_; row += window_) {
+      grow(row, std::min(window_, rows_ - row));
+      if (row + window_ >= rows_) return;
+      flip_while_draining();
     }
-    if (l == b) {  // flip
-      l = f;
-      a = b = e;
+  }
+
+ private:
+  void each() {
+    for (std::size_t row = 0; row < rows_; ++row) emit_(row, lift_(row));
+  }
+
+  // Inserts `count` rows into an empty window.
+  void grow(std::size_t base, std::size_t count) {
+    State* const slots = slots_.data();
+    State value = lift_(base);
+    State head = value, agg_ra = value, accumulator = value, agg_b = value;
+    slots[0] = head;  // the fold of the front
+    emit_(base, head);
+    std::size_t front = 1, shrunk = 1;
+    while (front < count) {
+      // A cycle of as many rows as the front has. Rows of its first half shrink.
+      const std::size_t row = base + front, cycle = std::min(front, count - front);
+      State* const back = slots + front;
+      const auto insert = [&](std::size_t i) {
+        value = lift_(row + i);
+        back[i] = value;
+        agg_b = op_.combine(agg_b, value);
+      };
+      agg_b = value = lift_(row);
+      back[0] = value;
+      if (front > 1) {
+        emit_(row, op_.combine(head, agg_b));
+        std::size_t i = 1;
+        for (const std::size_t end = std::min(front / 2, cycle); i < end; ++i) {
+          shrink(i, front, agg_ra, accumulator);
+          insert(i);
+          emit_(row + i, op_.combine(head, agg_b));
+        }
+        shrunk = i;
+        for (const std::size_t end = std::min(front - 1, cycle); i < end; ++i) {
+          insert(i);
+          emit_(row + i, op_.combine(head, agg_b));
+        }
+        if (cycle < front) break;
+        insert(i);
+      }
+      // The last row flips.
       agg_ra = agg_b;
+      accumulator = value;
+      slots[0] = head = op_.combine(head, agg_ra);
+      emit_(row + front - 1, head);
+      front *= 2;
+      shrunk = 1;
     }
-    if (l == r) {  // shift
-      ++a, ++r, ++l;
-    } else {  // shrink
-      at(l) = op.combine(at(l), agg_ra);
-      ++l;
-      if (a != b) at(a - 1) = op.combine(at(a - 1), at(a));
-      --a;
-    }
-  };
-  const auto insert = [&](const State& value) {
-    at(e) = value;
-    agg_b = b == e ? value : op.combine(agg_b, value);
-    ++e;
-    fixup();
-  };
-  const auto answer = [&](std::size_t row) {
-    emit(row, b == e ? at(f) : op.combine(at(f), agg_b));
-  };
+    front_ = front;
+    agg_b_ = agg_b;
+    if (base + count == rows_) return;
+    for (; shrunk < front / 2; ++shrunk) shrink(shrunk, front, agg_ra, accumulator);
+  }
 
-  std::size_t row = 0;
-  for (; row < std::min(rows, window); ++row) {
-    insert(lift(row));
-    answer(row);
+  void shrink(std::size_t i, std::size_t front, const State& agg_ra, State& accumulator) {
+    State* const slots = slots_.data();
+    slots[i] = op_.combine(slots[i], agg_ra);
+    accumulator = op_.combine(slots[front - 1 - i], accumulator);
+    slots[front - 1 - i] = accumulator;
   }
-  while (row < rows) {
-    ++f;
-    fixup();
-    insert(lift(row));
-    answer(row++);
-    if (b == e) continue;
-    // Steps whose two fixups both shrink. At least one shrink has been since the flip, so a < b.
-    State accumulator = at(a);
-    for (std::size_t run = std::min<std::size_t>((r - l) / 2, rows - row); run > 0; --run) {
-      ++f;
-      at(l) = op.combine(at(l), agg_ra);
-      at(l + 1) = op.combine(at(l + 1), agg_ra);
-      l += 2;
-      at(a - 1) = accumulator = op.combine(at(a - 1), accumulator);
-      at(a - 2) = accumulator = op.combine(at(a - 2), accumulator);
-      a -= 2;
-      const State value = lift(row);
-      at(e++) = value;
-      agg_b = op.combine(agg_b, value);
-      emit(row++, op.combine(at(f), agg_b));
+
+  // The one flip of a window that drains: as many rows of the front are left as the back has.
+  void flip_while_draining() {
+    const std::size_t half = window_ - front_;
+    if (half == 0) return;
+    State* const left = slots_.data() + front_ - half;
+    State* const right = slots_.data() + front_;
+    const State agg_ra = agg_b_;
+    State accumulator = right[half - 1];
+    left[0] = op_.combine(left[0], agg_ra);
+    for (std::size_t i = 1; i < half; ++i) {
+      left[i] = op_.combine(left[i], agg_ra);
+      accumulator = op_.combine(right[half - 1 - i], accumulator);
+      right[half - 1 - i] = accumulator;
     }
-    if (l != r) continue;
-    // Steps whose two fixups both shift.
-    for (std::size_t run = std::min<std::size_t>((b - l) / 2, rows - row); run > 0; --run) {
-      ++f;
-      l += 2;
-      const State value = lift(row);
-      at(e++) = value;
-      agg_b = op.combine(agg_b, value);
-      emit(row++, op.combine(at(f), agg_b));
-    }
-    r = a = l;
   }
+
+  // The rows after the first window.
+  template <bool kEven>
+  void cycles() {
+    const std::size_t half = window_ / 2;
+    std::size_t row = window_, folded = window_ - front_;
+    State agg_b = agg_b_;
+    // Up to the first flip, where the front has `half` rows left.
+    for (std::size_t i = 1; i < front_ - half; ++i, ++row) {
+      if (row == rows_) return;
+      const State value = lift_(row);
+      agg_b = folded++ == 0 ? value : op_.combine(agg_b, value);
+      emit_(row, op_.combine(slots_[i], agg_b));
+    }
+    if (row == rows_) return;
+    agg_b_ = agg_b;
+    if constexpr (!cheap_lift_v<Op>) {
+      const std::size_t last = row - (kEven ? 0 : 1);
+      values_ = Buffer<State>(half);
+      for (std::size_t i = kEven ? 1 : 0; i < half; ++i) values_[i] = lift_(last - i);
+    }
+    for (bool downwards = false; row < rows_; row += half, downwards = !downwards) {
+      const std::size_t count = std::min(half, rows_ - row);
+      downwards ? cycle<kEven, true>(row, count) : cycle<kEven, false>(row, count);
+    }
+  }
+
+  // From a flip to the next. If the window is even, the first row belongs to agg_ra still.
+  template <bool kEven, bool kDownwards>
+  void cycle(std::size_t row, std::size_t count) {
+    const std::size_t half = window_ / 2, last = row - (kEven ? 0 : 1);
+    State* const folds = slots_.data() + front_ - half;
+    State* const values = values_.data();
+    const auto fold = [=](std::size_t i) -> State& { return folds[kDownwards ? half - 1 - i : i]; };
+    // The lifted row last - i. Where rows are kept, its slot now keeps the newer one.
+    const auto exchanged = [=, this](std::size_t i, const State& newer) {
+      if constexpr (cheap_lift_v<Op>) {
+        return lift_(last - i);
+      } else {
+        return std::exchange(values[kDownwards ? half - (kEven ? 0 : 1) - i : i], newer);
+      }
+    };
+    State value = lift_(row);
+    State agg_ra, agg_b, suffix;
+    std::size_t i = 1;
+    if constexpr (kEven) {
+      agg_ra = half == 1 ? value : op_.combine(agg_b_, value);
+      emit_(row, op_.combine(fold(0), agg_ra));
+      fold(0) = suffix = value;
+      if (count == 1) return;
+      agg_b = value = lift_(row + 1);
+      suffix = op_.combine(exchanged(1, value), suffix);
+      emit_(row + 1, op_.combine(op_.combine(fold(1), agg_ra), agg_b));
+      fold(1) = suffix;
+      i = 2;
+    } else {
+      agg_ra = agg_b_;
+      agg_b = value;
+      suffix = exchanged(0, value);
+      emit_(row, op_.combine(op_.combine(fold(0), agg_ra), agg_b));
+      fold(0) = suffix;
+    }
+    for (; i < count; ++i) {
+      value = lift_(row + i);
+      agg_b = op_.combine(agg_b, value);
+      suffix = op_.combine(exchanged(i, value), suffix);
+      emit_(row + i, op_.combine(op_.combine(fold(i), agg_ra), agg_b));
+      fold(i) = suffix;
+    }
+    agg_b_ = agg_b;
+  }
+
+  const Op& op_;
+  const std::size_t rows_;
+  const std::size_t window_;
+  Lift& lift_;
+  Emit& emit_;
+  Buffer<State> slots_;
+  Buffer<State> values_;
+  std::size_t front_ = 0;  // rows of the front when the window had grown
+  State agg_b_{};
+};
+
+template <Monoid Op, class Lift, class Emit>
+void slide_daba_lite(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+  DabaLiteColumn(op, rows, window, lift, emit).slide();
+}
+
+template <Monoid Op, class Lift, class Emit>
+void drain_daba_lite(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
+  DabaLiteColumn(op, rows, window, lift, emit).drain();
 }
 
 }  // namespace slidefold

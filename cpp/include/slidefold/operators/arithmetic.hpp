@@ -26,7 +26,7 @@ using SumState = std::conditional_t<std::is_integral_v<T>, int128, double>;
 struct Anything {};
 
 struct Count {
-  static constexpr bool commutative = true, defined_when_empty = true;
+  static constexpr bool commutative = true, defined_when_empty = true, cheap_lift = true;
   using In = Anything;
   using State = std::int64_t;
   using Out = std::int64_t;
@@ -40,7 +40,7 @@ struct Count {
 
 template <class T>
 struct Sum {
-  static constexpr bool commutative = true;
+  static constexpr bool commutative = true, cheap_lift = true;
   static constexpr bool fallible = std::is_integral_v<T>;  // lower may overflow
   using In = T;
   using State = SumState<T>;
@@ -70,7 +70,7 @@ struct Sum {
 
 template <class T>
 struct Mean {
-  static constexpr bool commutative = true;
+  static constexpr bool commutative = true, cheap_lift = true;
   using In = T;
   struct State {
     SumState<T> sum = 0;

@@ -18,7 +18,7 @@ namespace slidefold {
 
 template <class T>
 struct Var {
-  static constexpr bool commutative = true;
+  static constexpr bool commutative = true, cheap_lift = true;
   std::int64_t ddof = 1;
   bool root = false;  // the standard deviation
 
