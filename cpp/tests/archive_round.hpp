@@ -21,7 +21,11 @@ void load(Loaded& object, const std::string& bytes) {
   Loader loader(bytes);
   object.archive(loader);
   loader.finish();
-  object.check(nullptr);
+  if constexpr (requires { object.check(); }) {
+    object.check();
+  } else {
+    object.check(nullptr);
+  }
 }
 
 template <class Algorithm>

@@ -53,6 +53,9 @@ class BoundaryRows : public Engine {
     return static_cast<std::size_t>(std::min<std::uint64_t>(seen, most));
   }
 
+  // Values in the open slice.
+  std::size_t open_rows() const { return row_; }
+
   // contents: all values of the last closed window and those after it, oldest first.
   void check(const std::vector<State>* contents) const;
 
