@@ -123,7 +123,7 @@ def test_the_definition_is_checked() -> None:
             def lower(self) -> Any: ...
 
     with pytest.raises(OperatorError, match="decorates a class"):
-        sf.operator(lambda: None)  # type: ignore[arg-type]
+        sf.operator(lambda: None)  # type: ignore[call-overload]
 
 
 def test_a_factory_takes_columns() -> None:

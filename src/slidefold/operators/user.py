@@ -41,7 +41,9 @@ class OperatorFactory:
 
     def __init__(self, cls: type, version: int = 1) -> None:
         if isinstance(version, bool) or not isinstance(version, int):
-            raise OperatorError(f"operator {cls.__name__} needs an integer version, got {version!r}")
+            raise OperatorError(
+                f"operator {cls.__name__} needs an integer version, got {version!r}"
+            )
         functions: dict[str, Callable[..., Any]] = {}
         for name in _REQUIRED + _OPTIONAL:
             function = getattr(cls, name, None)

@@ -26,16 +26,19 @@ def operator_header(operator: Operator) -> Header:
     >>> operator_header(sf.var())["params"]
     {'ddof': 1}
     """
-    own = isinstance(operator, UserOperator)
-    return {
+    header = {
         "columns": list(operator.columns),
         "dtype": operator.dtype,
         "key_dtype": operator.key_dtype,
-        "module": operator.module if own else _HERE,
-        "name": operator.qualname if own else operator.name,
+        "module": _HERE,
+        "name": operator.name,
         "params": {name: _plain(value) for name, value in operator.params},
-        "version": operator.version if own else 1,
+        "version": 1,
     }
+    if isinstance(operator, UserOperator):
+        own = {"module": operator.module, "name": operator.qualname, "version": operator.version}
+        header.update(own)
+    return header
 
 
 def operator_from(header: Header, given: Operator | None = None, *, main: bool = False) -> Operator:

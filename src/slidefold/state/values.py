@@ -93,6 +93,7 @@ def _scalar(value: Any) -> bytes:
         return b"T" if value else b"F"
     if kind is float:
         return b"f" + _FLOAT.pack(value)
+    text: bytes
     if kind is int:
         tag, text = b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
     elif kind is str:
