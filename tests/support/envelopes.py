@@ -22,11 +22,14 @@ def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(header), payload
 
 
+def spelled(header: Any) -> bytes:
+    """Return a header as its JSON is spelled."""
+    return json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+
+
 def sealed(header: Any, payload: bytes, version: int = 1) -> bytes:
     """Put header and payload into an envelope whose checksum is right, whatever is in them."""
-    text = header
-    if not isinstance(header, bytes):
-        text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    text: bytes = header if isinstance(header, bytes) else spelled(header)
     body = START.pack(MAGIC, version, len(text), len(payload)) + text + payload
     return body + blake2b(body, digest_size=DIGEST).digest()
 
