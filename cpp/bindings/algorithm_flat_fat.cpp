@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "registry.hpp"
 #include "slidefold/algorithms/flat_fat.hpp"
 
@@ -24,25 +22,15 @@ class FlatFatFace final : public FaceOf<Op, FlatFat<Op>> {
     State copy = this->checked_ ? state : State{};
     const std::uint64_t position =
         this->guarded([&] { return this->algorithm_.insert(std::move(state)); });
-    if (this->checked_) {
-      this->contents_.push_back(std::move(copy));
-      positions_.push_back(position);
-    }
+    if (this->checked_) this->contents_.push_back(std::move(copy));
     return position;
   }
 
-  void evict(std::size_t count) override {
-    Base::evict(count);
-    // A live window inserts past us and never asks for positions.
-    while (positions_.size() > this->contents_.size()) positions_.pop_front();
-  }
-
   void evict_at(std::uint64_t position) override {
+    const std::size_t rank = this->checked_ ? this->algorithm_.rank(position) : 0;
     this->guarded([&] { this->algorithm_.evict_at(position); });
     if (!this->checked_) return;
-    const auto rank = rank_of(position);
-    this->contents_.erase(this->contents_.begin() + rank);
-    positions_.erase(positions_.begin() + rank);
+    this->contents_.erase(this->contents_.begin() + static_cast<long>(rank));
   }
 
   void update(const std::vector<std::uint64_t>& positions, nb::list values) override {
@@ -53,7 +41,7 @@ class FlatFatFace final : public FaceOf<Op, FlatFat<Op>> {
     this->guarded([&] { this->algorithm_.update(changes); });
     if (!this->checked_) return;
     for (auto& [position, state] : changes) {
-      this->contents_[static_cast<std::size_t>(rank_of(position))] = std::move(state);
+      this->contents_[this->algorithm_.rank(position)] = std::move(state);
     }
   }
 
@@ -70,11 +58,6 @@ class FlatFatFace final : public FaceOf<Op, FlatFat<Op>> {
 
  private:
   PyObject* lowered(const State& state) const { return Port<Op>::lower(this->op_, state, false); }
-  long rank_of(std::uint64_t position) const {
-    return std::lower_bound(positions_.begin(), positions_.end(), position) - positions_.begin();
-  }
-
-  std::deque<std::uint64_t> positions_;  // of the contents, only when checked
 };
 
 template <class Op>

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "calls.hpp"
+#include "saved.hpp"
 #include "tree_face.hpp"
 
 namespace slidefold::bindings {
@@ -136,6 +137,25 @@ void bind_trees(nb::module_& m) {
            [](TreeCore& t, TreeCore& other) {
              t.held = in_turn(other, [](TreeFace& face) { return face.clone(); });
              t.axis = other.axis;
+           })
+      .def("_save",
+           [](TreeCore& t) {
+             const Turn turn(t.face());
+             Saver saver;
+             saver(t.axis);
+             save_face(saver, t.face());
+             return as_bytes(saver);
+           })
+      .def("_load",
+           [](TreeCore& t, nb::bytes bytes) {
+             TreeCore twin{t.held->clone(), t.axis};
+             Loader loader(view_of(bytes));
+             loader(twin.axis);
+             load_face(loader, twin.face());
+             loader.finish();
+             expect_times(twin.axis, twin.face());
+             t.held = std::move(twin.held);
+             t.axis = twin.axis;
            })
       .def_prop_ro("oldest", [](const TreeCore& t) { return end_of(t, false); })
       .def_prop_ro("youngest", [](const TreeCore& t) { return end_of(t, true); })

@@ -3,6 +3,7 @@
 
 #include "calls.hpp"
 #include "late_window.hpp"
+#include "saved.hpp"
 
 namespace slidefold::bindings {
 
@@ -112,6 +113,21 @@ void bind_windows(nb::module_& m) {
            [](WindowCore& w, WindowCore& other) {
              const Turn turn(other.face());
              w.held = other.held->clone();
+           })
+      .def("_save",
+           [](WindowCore& w) {
+             const Turn turn(w.face());
+             Saver saver;
+             w.held->save(saver);
+             return as_bytes(saver);
+           })
+      .def("_load",
+           [](WindowCore& w, nb::bytes bytes) {
+             std::unique_ptr<LiveWindow> twin = w.held->clone();
+             Loader loader(view_of(bytes));
+             twin->load(loader);
+             loader.finish();
+             w.held = std::move(twin);
            })
       .def_prop_ro("late", [](const WindowCore& w) { return w.held->late(); })
       .def_prop_ro("nbytes", [](const WindowCore& w) { return w.held->bytes(); });

@@ -1,6 +1,8 @@
 // SBA and PBA behind one virtual interface: windows W[range, slide] of rows or of time.
 #pragma once
 
+#include <optional>
+
 #include "registry.hpp"
 #include "slidefold/algorithms/boundary_rows.hpp"
 
@@ -13,6 +15,8 @@ struct BoundaryFace : Stepping {
   virtual std::size_t bytes() const = 0;
   virtual std::size_t chunk() const = 0;
   virtual void check() const = 0;
+  virtual void save(Saver& a) = 0;
+  virtual void load(Loader& a) = 0;
   virtual PyObject* query() = 0;
   // Rows: the result at a slide boundary with a whole window, else None.
   virtual PyObject* push(PyObject*) { fail("ValueTypeError", "push takes a time and a value"); }
@@ -58,6 +62,9 @@ class BoundaryRowsFace final : public BoundaryFace {
     rows_.check(&contents);
   }
 
+  void save(Saver& a) override { archive(a); }
+  void load(Loader& a) override { archive(a); }
+
   PyObject* query() override {
     if (!rows_.complete()) return Port<Op>::lower(op_, op_.identity(), true);
     return Port<Op>::lower(op_, rows_.query(), false);
@@ -102,20 +109,26 @@ class BoundaryRowsFace final : public BoundaryFace {
   // Keeps the last closed window and what came after it.
   void remember() {
     if (!options_.checked) return;
-    ++seen_;
-    const auto held = static_cast<std::size_t>(options_.range + seen_ % options_.slide);
+    const std::size_t held = static_cast<std::size_t>(options_.range) + rows_.open_rows();
     while (contents_.size() > held) contents_.pop_front();
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    rows_.archive(a);
+    if (options_.checked) archive_states(a, op_, contents_);
   }
 
   Op op_;
   BoundaryOptions options_;
   BoundaryRows<Engine> rows_;
   std::deque<State> contents_;  // only when checked
-  std::int64_t seen_ = 0;
 };
 
 template <class Op, class Engine>
 class BoundaryTimeFace final : public BoundaryFace {
+  using State = typename Op::State;
+
  public:
   BoundaryTimeFace(Op op, const BoundaryOptions& options)
       : op_(op),
@@ -134,17 +147,22 @@ class BoundaryTimeFace final : public BoundaryFace {
   std::size_t bytes() const override { return engine_.bytes(); }
   std::size_t chunk() const override { return engine_.chunk(); }
   void check() const override { engine_.check(nullptr); }
-  PyObject* query() override { return Py_NewRef(last_ ? last_.get() : Py_None); }
+  void save(Saver& a) override { archive(a); }
+  void load(Loader& a) override { archive(a); }
+  PyObject* query() override {
+    return last_ ? Port<Op>::lower(op_, *last_, false) : Py_NewRef(Py_None);
+  }
 
   PyObject* push(PyObject* time, PyObject* value) override {
     const std::int64_t now = in_order(time);
     auto state = Port<Op>::lift(op_, value);
+    std::optional<State> last;
     nb::list closed = transact(engine_, [&] {
-      nb::list result = close_until(now);
+      nb::list result = close_until(now, last);
       engine_.add(std::move(state), now - slice_of(now) * slide_ >= slide_ - range_ % slide_);
       return result;
     });
-    commit(now, closed);
+    commit(now, last);
     newest_ = now;
     any_ = true;
     return closed.release().ptr();
@@ -152,8 +170,9 @@ class BoundaryTimeFace final : public BoundaryFace {
 
   PyObject* advance(PyObject* time) override {
     const std::int64_t now = in_order(time);
-    nb::list closed = transact(engine_, [&] { return close_until(now); });
-    commit(now, closed);
+    std::optional<State> last;
+    nb::list closed = transact(engine_, [&] { return close_until(now, last); });
+    commit(now, last);
     return closed.release().ptr();
   }
 
@@ -175,8 +194,9 @@ class BoundaryTimeFace final : public BoundaryFace {
     return now;
   }
 
-  // Closes the slices before that of `now`; (end, result) of each window that holds a value.
-  nb::list close_until(std::int64_t now) {
+  // Closes the slices before that of `now`; (end, result) of each window that holds a value, and
+  // the state of the last of them.
+  nb::list close_until(std::int64_t now, std::optional<State>& newest) {
     nb::list closed;
     if (!started_) return closed;
     const std::int64_t open = slice_of(now_), next = slice_of(now);
@@ -190,15 +210,29 @@ class BoundaryTimeFace final : public BoundaryFace {
       closed.append(
           nb::make_tuple(end * slide_, nb::steal(Port<Op>::lower(op_, engine_.query(), false))));
     }
+    if (last > open) newest = engine_.query();
     engine_.skip_slices(static_cast<std::uint64_t>(next - std::max(last, open)));
     return closed;
   }
 
-  void commit(std::int64_t now, const nb::list& closed) {
+  void commit(std::int64_t now, std::optional<State>& last) {
     now_ = now;
     started_ = true;
-    const std::size_t count = closed.size();
-    if (count > 0) last_ = PyRef::borrow(nb::object(closed[count - 1][1]).ptr());
+    if (last) last_ = std::move(last);
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    engine_.archive(a);
+    a(started_, any_, now_, newest_);
+    bool closed = last_.has_value();
+    a(closed);
+    if constexpr (Archive::kLoading) {
+      expect(any_ ? started_ && newest_ <= now_ : !closed, "the newest value is in the future");
+      last_.reset();
+      if (closed) last_.emplace();
+    }
+    if (closed) archive_state(a, op_, *last_);
   }
 
   Op op_;
@@ -206,7 +240,7 @@ class BoundaryTimeFace final : public BoundaryFace {
   Engine engine_;
   bool started_ = false, any_ = false;
   std::int64_t now_ = 0, newest_ = 0;
-  PyRef last_;
+  std::optional<State> last_;  // of the last window that closed with values
 };
 
 template <template <class> class Engine, class Column>

@@ -176,6 +176,28 @@ bool same_fields(const void* context, const void* a, const void* b) {
   return true;
 }
 
+// The fields, one after the other: what lies between them is not saved.
+void save_fields(const void* context, const void* state, Saver& saver) {
+  const auto* from = static_cast<const std::byte*>(state);
+  for (const Field& field : at(context).state) {
+    field.typed([&](auto typed) {
+      std::memcpy(&typed, from + field.offset, sizeof(typed));
+      saver(typed);
+    });
+  }
+}
+
+void load_fields(const void* context, void* out, Loader& loader) {
+  auto* to = static_cast<std::byte*>(out);
+  std::memset(to, 0, at(context).state_bytes);
+  for (const Field& field : at(context).state) {
+    field.typed([&](auto typed) {
+      loader(typed);
+      std::memcpy(to + field.offset, &typed, sizeof(typed));
+    });
+  }
+}
+
 // The addresses lie in the table; those that count go round by these.
 void count(const void* context) { at(context).combines->fetch_add(1, std::memory_order_relaxed); }
 void counted_combine(const void* context, const void* older, const void* newer, void* out) {
@@ -331,6 +353,8 @@ PortTable table_of(const Compiled& op, bool exact) {
     algebra.newer_wins = counted ? counted_newer_wins : op.newer_wins;
   }
   if (exact) algebra.same = same_fields;
+  algebra.save = save_fields;
+  algebra.load = load_fields;
   rooms(op.state_bytes, algebra);
   table.may_fail = false;
   table.calls_out = false;

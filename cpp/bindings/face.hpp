@@ -50,6 +50,9 @@ struct Face : Stepping {
   virtual std::size_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual void check() const = 0;
+  // The whole state, into a face made alike. load reads what save wrote; check() comes after it.
+  virtual void save(Saver& a) = 0;
+  virtual void load(Loader& a) = 0;
   virtual PyObject* query() = 0;  // a new reference
 
   virtual void insert(PyObject* value) = 0;
@@ -120,6 +123,9 @@ class FaceOf : public Face {
     const std::vector<State> contents(contents_.begin(), contents_.end());
     algorithm_.check(&contents);
   }
+
+  void save(Saver& a) override { archive(a); }
+  void load(Loader& a) override { archive(a); }
 
   PyObject* query() override {
     return guarded([&] { return lowered(); });
@@ -264,6 +270,13 @@ class FaceOf : public Face {
   void settle_waiting() {
     if (checked_) contents_.insert(contents_.end(), waiting_.begin(), waiting_.end());
     waiting_.clear();
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    algorithm_.archive(a);
+    archive_states(a, op_, waiting_);
+    if (checked_) archive_states(a, op_, contents_);
   }
 
   template <class Run>

@@ -1,5 +1,7 @@
 #include "late_window.hpp"
 
+#include "saved.hpp"
+
 namespace slidefold::bindings {
 
 Tick LateWindow::read(PyObject* time) {
@@ -124,15 +126,41 @@ void LateWindow::advance(PyObject* time) {
   marks_ = next;
 }
 
+template <class Archive>
+void LateWindow::archive_marks(Archive& a) {
+  a(axis_, marks_.started, marks_.end, marks_.bound, marks_.late);
+  bool any = marks_.gone.has_value();
+  a(any);
+  if constexpr (Archive::kLoading) marks_.gone = any ? std::optional<Tick>(0) : std::nullopt;
+  if (any) a(*marks_.gone);
+}
+
+void LateWindow::save(Saver& a) {
+  archive_marks(a);
+  save_face(a, *tree_);
+}
+
+void LateWindow::load(Loader& a) {
+  archive_marks(a);
+  load_face(a, *tree_);
+  expect_times(axis_, *tree_);
+  // The bound of an advance may be the tick after the last finite one.
+  const auto& [started, end, bound, gone, late] = marks_;
+  expect(started ? axis_.holds(end) && axis_.holds(std::min(bound, end))
+                 : end == 0 && bound == kFirstTick && !gone,
+         "the window's end is no time");
+  check();
+}
+
 void LateWindow::check() const {
   tree_->check();
   require(marks_.late >= 0, "L0: the number of late events is not negative");
+  require(marks_.bound <= marks_.end || marks_.bound - 1 == marks_.end,
+          "L3: the bound is at most one tick after the end");
   if (tree_->size() == 0) return;
   require(marks_.started, "L2: a window with entries has an end");
   require(tree_->oldest() >= first_kept(marks_), "L1: nothing is kept that no window needs");
   require(tree_->youngest() <= marks_.end, "L2: no entry is newer than the window's end");
-  require(marks_.bound <= marks_.end || marks_.bound - 1 == marks_.end,
-          "L3: the bound is at most one tick after the end");
 }
 
 }  // namespace slidefold::bindings

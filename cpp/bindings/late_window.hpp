@@ -40,6 +40,8 @@ class LateWindow final : public LiveWindow {
   std::size_t size() const override { return tree_->size(); }
   std::size_t bytes() const override { return tree_->bytes(); }
   void check() const override;
+  void save(Saver& a) override;
+  void load(Loader& a) override;
 
  private:
   struct Marks {
@@ -56,6 +58,8 @@ class LateWindow final : public LiveWindow {
   Tick last_inside(Tick end) const { return rule_.keeps_end ? end : end - 1; }
   PyObject* answer(Tick since, Tick until) const;
   static void note_gone(Marks& marks, Tick until);
+  template <class Archive>
+  void archive_marks(Archive& a);
 
   TreePtr tree_;
   Rule rule_;

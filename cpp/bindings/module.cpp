@@ -8,6 +8,7 @@
 #include "boundary_face.hpp"
 #include "calls.hpp"
 #include "registry.hpp"
+#include "saved.hpp"
 
 namespace slidefold::bindings {
 
@@ -68,6 +69,9 @@ void bind_aggregator(nb::module_& m) {
            [](Aggregator& a, Aggregator& other) {
              a.held = in_turn(other, [](Face& face) { return face.clone(); });
            })
+      .def("_save",
+           [](Aggregator& a) { return in_turn(a, [](Face& face) { return saved(face); }); })
+      .def("_load", [](Aggregator& a, nb::bytes bytes) { a.held = loaded(a.face(), bytes); })
       .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face().bytes(); })
       .def_prop_ro("combines",
                    [](const Aggregator& a) -> nb::object {
@@ -178,6 +182,11 @@ void bind_boundary(nb::module_& m) {
            [](BoundaryCore& b, BoundaryCore& other) {
              b.held = in_turn(other, [](BoundaryFace& face) { return face.clone(); });
            })
+      .def("_save",
+           [](BoundaryCore& b) {
+             return in_turn(b, [](BoundaryFace& face) { return saved(face); });
+           })
+      .def("_load", [](BoundaryCore& b, nb::bytes bytes) { b.held = loaded(b.face(), bytes); })
       .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face().chunk(); })
       .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face().bytes(); })
       .def_prop_ro("combines", [](const BoundaryCore& b) -> nb::object {
@@ -244,6 +253,7 @@ NB_MODULE(_native_ext, m) {
   const auto name_of = [](const char* name) { return const_cast<char*>(name); };
   nb::register_exception_translator(translate<ResultOverflow>, name_of("ResultOverflowError"));
   nb::register_exception_translator(translate<BrokenInvariant>, name_of("InvariantError"));
+  nb::register_exception_translator(translate<BadState>, name_of("StateError"));
   nb::register_exception_translator(translate<std::length_error>, name_of("CapacityError"));
   nb::register_exception_translator(translate<std::out_of_range>, name_of("EmptyWindowError"));
   bind_bloom(m);

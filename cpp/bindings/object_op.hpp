@@ -14,8 +14,8 @@ struct ObjectOp {
   using State = PyRef;
   using Out = PyRef;
 
-  // `functions` has lift, combine, lower, and identity, remove or newer_wins where the class has;
-  // and what the class declares of itself.
+  // `functions` has lift, combine, lower, and where the class has them identity, remove,
+  // newer_wins, dump and load; and what the class declares of itself.
   explicit ObjectOp(nb::dict functions) {
     const auto take = [&](const char* name) {
       return PyRef::borrow(PyDict_GetItemString(functions.ptr(), name));
@@ -29,6 +29,8 @@ struct ObjectOp {
     lower_ = take("lower");
     remove_ = take("remove");
     newer_wins_ = take("newer_wins");
+    dump_ = take("dump");
+    load_ = take("load");
     const PyRef identity = take("identity");
     if (!identity) neutral_ = PyRef::steal(PyObject_CallNoArgs((PyObject*)&PyBaseObject_Type));
     identity_ = identity ? call("identity", identity) : neutral_;
@@ -52,6 +54,30 @@ struct ObjectOp {
     return truth == 1;
   }
   bool same(const State& a, const State& b) const { return a == b; }
+
+  // By the class's own dump and load, or as a plain value.
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    bool neutral = neutral_ && state.get() == neutral_.get();
+    a(neutral);
+    if (neutral) {
+      expect(static_cast<bool>(neutral_), "a state is neutral, but the operator has an identity");
+      state = neutral_;
+    } else if (!dump_) {
+      a(state);
+    } else if constexpr (Archive::kLoading) {
+      std::string bytes;
+      a.blob(bytes);
+      state = call("load", load_, PyRef::steal(nb::bytes(bytes.data(), bytes.size()).release().ptr()));
+    } else {
+      const PyRef bytes = call("dump", dump_, state);
+      if (!PyBytes_Check(bytes.get())) {
+        fail("StateError", "dump of an operator must return bytes, got " + shown(bytes.get()));
+      }
+      a.blob(std::string(PyBytes_AS_STRING(bytes.get()),
+                         static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))));
+    }
+  }
 
   bool invertible() const { return static_cast<bool>(remove_); }
   bool selective() const { return static_cast<bool>(newer_wins_); }
@@ -90,7 +116,7 @@ struct ObjectOp {
   }
 
   PyRef neutral_;  // stands for the identity of a class that has none
-  PyRef identity_, lift_, combine_, lower_, remove_, newer_wins_;
+  PyRef identity_, lift_, combine_, lower_, remove_, newer_wins_, dump_, load_;
   PyRef name_, open_, close_;
   bool commutes_ = false;
 };

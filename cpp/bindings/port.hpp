@@ -151,6 +151,9 @@ struct PortTable {
 
 template <class Op>
 const PortTable* port_table() {
+  static_assert(ArchivableOperator<Op>,
+                "a window over this operator could not be saved: give its State a member template "
+                "archive(Archive& a) that visits its fields (see storage/archive.hpp)");
   static const PortTable table = {
       *AlgebraOf<Op>::table(),
       fallible_v<Op>,

@@ -22,6 +22,20 @@ std::string shown(PyObject* value) {
   return text + " (" + Py_TYPE(value)->tp_name + ")";
 }
 
+std::string dumped(PyObject* object) {
+  const nb::object bytes =
+      nb::module_::import_("slidefold.state").attr("dump_value")(nb::handle(object));
+  const auto& data = nb::cast<nb::bytes>(bytes);
+  return std::string(data.c_str(), data.size());
+}
+
+PyObject* undumped(const std::string& bytes) {
+  const nb::bytes data(bytes.data(), bytes.size());
+  return nb::object(nb::module_::import_("slidefold.state").attr("load_value")(data))
+      .release()
+      .ptr();
+}
+
 namespace {
 
 // Whether numpy calls a value something else than one real number: it would convert a datetime to

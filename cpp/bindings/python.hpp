@@ -14,6 +14,7 @@
 #include "slidefold/operators/arithmetic.hpp"
 #include "slidefold/operators/bloom.hpp"
 #include "slidefold/operators/extremes.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace nb = nanobind;
 
@@ -24,6 +25,10 @@ namespace slidefold::bindings {
 
 // "3.5 (float)": how a sentence shows a wrong value.
 std::string shown(PyObject* value);
+
+// An object as bytes and back, by the codec of slidefold.state.
+std::string dumped(PyObject* object);
+PyObject* undumped(const std::string& bytes);  // a new reference
 
 // An owned reference; null when empty. Copies and destroys under the GIL only.
 class PyRef {
@@ -44,6 +49,16 @@ class PyRef {
     const int equal = PyObject_RichCompareBool(object_, other.object_, Py_EQ);
     if (equal < 0) throw nb::python_error();
     return equal == 1;
+  }
+  template <class Archive>
+  void archive(Archive& a) {
+    std::string bytes;
+    if constexpr (!Archive::kLoading) {
+      expect(object_ != nullptr, "an object that is to be saved is missing");
+      bytes = dumped(object_);
+    }
+    a.blob(bytes);
+    if constexpr (Archive::kLoading) *this = steal(undumped(bytes));
   }
 
  private:

@@ -70,6 +70,16 @@ class TimeAxis {
   // `keeps_start`.
   Tick first_inside(Tick end, const Span& range, bool keeps_start) const;
 
+  // The kind of times. An axis that has to be real stays so.
+  template <class Archive>
+  void archive(Archive& a) {
+    const bool must = real_;
+    a(real_);
+    expect((real_ || !must) && !(real_ && datetimes_), "times are of another kind");
+  }
+  // Whether a tick that was loaded stands for a time.
+  bool holds(Tick tick) const { return !real_ || std::isfinite(real_of(tick)); }
+
   // Integer ticks to float ticks; a number that a float cannot hold is refused.
   static Tick turned(Tick tick, PyObject* time);
 

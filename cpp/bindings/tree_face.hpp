@@ -15,6 +15,8 @@ struct TreeFace : Stepping {
   virtual std::size_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual void check() const = 0;
+  virtual void save(Saver& a) = 0;
+  virtual void load(Loader& a) = 0;   // into an empty tree
   virtual Tick oldest() const = 0;    // of a tree that is not empty
   virtual Tick youngest() const = 0;  // likewise
 
@@ -54,6 +56,8 @@ class TreeFaceOf final : public TreeFace {
   std::size_t size() const override { return tree_.size(); }
   std::size_t bytes() const override { return tree_.bytes(); }
   void check() const override { tree_.check(); }
+  void save(Saver& a) override { tree_.archive(a); }
+  void load(Loader& a) override { tree_.archive(a); }
   Tick oldest() const override { return tree_.oldest(); }
   Tick youngest() const override { return tree_.youngest(); }
 
@@ -128,6 +132,12 @@ class TreeFaceOf final : public TreeFace {
   Op op_;
   Tree tree_;
 };
+
+// Ticks sort as times do, so the ends speak for all between them.
+inline void expect_times(const TimeAxis& axis, const TreeFace& tree) {
+  expect(tree.size() == 0 || (axis.holds(tree.oldest()) && axis.holds(tree.youngest())),
+         "a time is not finite");
+}
 
 TreeOptions tree_options(nb::dict options);
 TreePtr make_fiba(const Spec& spec, const TreeOptions& options);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "saved.hpp"
+
 namespace slidefold::bindings {
 
 Window::Time Window::read(PyObject* time) {
@@ -132,18 +134,51 @@ void Window::advance(PyObject* time) {
   kind.done = true;
 }
 
+template <class Archive>
+void Window::archive_clock(Archive& a) {
+  const auto visit = [&](auto& time) {
+    if (!clock_.real) return a(time.integer);
+    a(time.real);
+    expect(std::isfinite(time.real), "a time is not finite");
+  };
+  a(clock_.started, clock_.real);
+  if (clock_.started) visit(clock_.now);
+  clock_.times.archive(a, visit);
+}
+
+void Window::save(Saver& a) {
+  save_face(a, *face_);
+  archive_clock(a);
+}
+
+void Window::load(Loader& a) {
+  load_face(a, *face_);
+  archive_clock(a);
+  const auto& [started, real, now, times] = clock_;
+  expect(rule_.timed || !started, "a rows window has a time");
+  expect(started ? real || rule_.range.integral : times.empty() && !real,
+         "times without a beginning");
+  expect(!real || !rule_.datetimes, "a datetime is not in whole microseconds");
+  check();
+}
+
 void Window::check() const {
   face_->check();
+  const std::size_t waiting = face_->waiting();
   if (!rule_.timed) {
     require(face_->size() <= rule_.rows, "W1: a rows window holds at most its rows");
+    require(waiting <= std::size_t{rule_.keeps_end ? 0u : 1u}, "W6: only the newest row waits");
     return;
   }
   const auto& times = clock_.times;
-  require(times.size() == face_->size() + face_->waiting(), "W2: every row has its time");
+  require(waiting == 0 || !rule_.keeps_end, "W6: a window that includes its end lets no row wait");
+  require(times.size() == face_->size() + waiting, "W2: every row has its time");
   for (auto at = times.first(); at != times.last(); ++at) {
     require(compare(times[at], clock_.now) <= 0, "W3: no row is newer than the window's end");
     require(!expired(times[at], clock_.now), "W4: no row is older than the window's start");
     if (at != times.first()) require(compare(times[at - 1], times[at]) <= 0, "W5: in time order");
+    const bool waits = times.rank(at) >= face_->size();
+    require(!waits || compare(times[at], clock_.now) == 0, "W6: only rows of the end wait");
   }
 }
 

@@ -33,6 +33,8 @@ class LiveWindow {
   virtual std::size_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual void check() const = 0;
+  virtual void save(Saver& a) = 0;
+  virtual void load(Loader& a) = 0;  // into a window made alike; checks what it has loaded
 
   // Late windows only.
   virtual PyObject* query_last(PyObject*) { only_late("query(last=)"); }
@@ -62,6 +64,8 @@ class Window final : public LiveWindow {
   std::size_t size() const override { return face_->size(); }
   std::size_t bytes() const override { return face_->bytes() + clock_.times.bytes(); }
   void check() const override;
+  void save(Saver& a) override;
+  void load(Loader& a) override;
 
  private:
   // A point in time: an integer, or a float once a time or the range is one.
@@ -94,6 +98,8 @@ class Window final : public LiveWindow {
   bool expired(Time row, Time end) const;
   std::size_t expired_by(Time end, std::size_t held) const;
   std::string shown(Time time) const;
+  template <class Archive>
+  void archive_clock(Archive& a);
 
   std::unique_ptr<Face> face_;
   Rule rule_;

@@ -31,6 +31,10 @@ struct Hash {
     std::uint64_t hash = 0;
     std::uint64_t shift = 1;
     bool operator==(const State&) const = default;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(hash, shift);
+    }
   };
   State identity() const { return {}; }
   State combine(const State& older, const State& newer) const {

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "slidefold/storage/archive.hpp"
+
 namespace slidefold::test {
 
 using Random = std::mt19937_64;
@@ -47,6 +49,10 @@ struct Concat {
 struct Keyed {
   int key = -1;
   std::uint64_t tag = 0;
+  template <class Archive>
+  void archive(Archive& a) {
+    a(key, tag);
+  }
   bool operator==(const Keyed&) const = default;
 };
 
@@ -68,13 +74,21 @@ struct Largest {
 
 // Maps x -> scale * x + shift modulo a prime, the newer after the older: a group.
 struct Affine {
+  static constexpr int kPrime = 101;
   int scale = 1, shift = 0;
+  template <class Archive>
+  void archive(Archive& a) {
+    a(scale, shift);
+    if constexpr (Archive::kLoading) {
+      expect(0 < scale && scale < kPrime && 0 <= shift && shift < kPrime, "no map of the group");
+    }
+  }
   bool operator==(const Affine&) const = default;
 };
 
 template <bool kFallible = false>
 struct Compose {
-  static constexpr int kPrime = 101;
+  static constexpr int kPrime = Affine::kPrime;
   using State = Affine;
   static constexpr bool fallible = kFallible;
   State identity() const { return {}; }

@@ -47,3 +47,7 @@ class BusyError(SlidefoldError, RuntimeError):
 
 class InvariantError(SlidefoldError, AssertionError):
     """`check()` found a broken invariant: a bug in slidefold or in an operator."""
+
+
+class StateError(SlidefoldError, ValueError):
+    """Bytes are not the saved state of what is to be made of them, or a state cannot be saved."""

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self
 
 from slidefold import _native
-from slidefold.errors import WindowError
+from slidefold.errors import StateError, WindowError
 from slidefold.operators import Operator
-from slidefold.planner import Plan, fiba_arity, plan
+from slidefold.planner import EVENT_ALGORITHMS, Plan, fiba_arity, plan
+from slidefold.state import (
+    field,
+    length_from,
+    length_header,
+    operator_header,
+    pack,
+    require_options,
+    restore,
+    restore_pickled,
+    window_from,
+    window_header,
+)
 from slidefold.windows import Rows, Time
 
 
@@ -53,16 +66,23 @@ class Window(_native.WindowCore):
     ) -> None:
         if late not in ("drop", "raise"):
             raise WindowError(f"late is 'drop' or 'raise', got {late!r}")
-        self.plan: Plan = plan(
-            operator, window, optimize=optimize, algorithm=algorithm, lateness=lateness
-        )
-        self._options: dict[str, Any] = {"checked": checked}
-        self._rule = window.rule()
-        if lateness is not None and isinstance(window, Time):
-            self._options["min_arity"] = fiba_arity(operator)
-            self._rule["lateness"] = window.lateness_rule(lateness)
-            self._rule["raises"] = late == "raise"
-        super().__init__(self.plan.algorithm, operator, self._rule, self._options)
+        asked = {"optimize": optimize, "algorithm": algorithm, "late": late}
+        chosen = plan(operator, window, optimize=optimize, algorithm=algorithm, lateness=lateness)
+        options: dict[str, Any] = {"checked": checked}
+        if lateness is not None:
+            options["min_arity"] = fiba_arity(operator)
+        self._setup(chosen, asked, options)
+
+    def _setup(self, chosen: Plan, asked: dict[str, Any], options: dict[str, Any]) -> None:
+        self.plan = chosen
+        self._asked = asked
+        self._options = options
+        window = chosen.window
+        rule = window.rule()
+        if chosen.lateness is not None and isinstance(window, Time):
+            rule["lateness"] = window.lateness_rule(chosen.lateness)
+            rule["raises"] = asked["late"] == "raise"
+        _native.WindowCore.__init__(self, chosen.algorithm, chosen.operator, rule, options)
 
     def explain(self) -> str:
         """Say which algorithm runs, why, what a step costs and what is kept."""
@@ -71,9 +91,7 @@ class Window(_native.WindowCore):
     def copy(self) -> Self:
         """Return an independent copy, in O(n)."""
         twin = type(self).__new__(type(self))
-        _native.WindowCore.__init__(
-            twin, self.plan.algorithm, self.plan.operator, self._rule, self._options
-        )
+        twin._setup(self.plan, self._asked, self._options)
         twin.__dict__.update(self.__dict__)
         twin._copy_from(self)
         return twin
@@ -83,6 +101,66 @@ class Window(_native.WindowCore):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state; equal states are equal bytes.
+
+        >>> import slidefold as sf
+        >>> w = sf.Window(sf.sum(), sf.time(10))
+        >>> w.push(0, 1.0), w.push(5, 2.0)
+        (1.0, 3.0)
+        >>> sf.Window.from_bytes(w.to_bytes()).push(12, 4.0)
+        6.0
+        """
+        header = {
+            "kind": self._kind(),
+            "operator": operator_header(self.plan.operator),
+            "window": window_header(self.plan.window),
+            "lateness": length_header(self.plan.lateness),
+            "algorithm": self.plan.algorithm,
+            "asked": self._asked,
+            "options": self._options,
+        }
+        return pack(header, self._save())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+        """Make a window from its state; it goes on exactly as the saved one would have.
+
+        An operator of your own is imported by its name; give it as `operator` where that is not
+        possible. Anything but the state of a window is a `StateError`.
+        """
+        return restore(cls, data, operator)
+
+    @classmethod
+    def _kind(cls) -> str:
+        return "window"
+
+    @classmethod
+    def _made(cls, header: dict[str, Any], operator: Operator, room: int) -> Self:
+        window = window_from(field(header, "window", dict))
+        lateness = length_from(header.get("lateness"))
+        algorithm, asked = field(header, "algorithm", str), field(header, "asked", dict)
+        if {*asked} != {"optimize", "algorithm", "late"} or asked["late"] not in ("drop", "raise"):
+            raise StateError("the bytes were written with options that are not known here")
+        chosen = plan(
+            operator,
+            window,
+            optimize=asked["optimize"],
+            algorithm=asked["algorithm"],
+            lateness=lateness,
+        )
+        if chosen.algorithm != algorithm:  # today's planner would choose another one
+            if lateness is not None or algorithm not in EVENT_ALGORITHMS:
+                raise StateError("the bytes were written with an algorithm that is not known here")
+            chosen = replace(chosen, algorithm=algorithm, reason="the saved window ran on it")
+        types = {"checked": bool} if lateness is None else {"checked": bool, "min_arity": int}
+        made = cls.__new__(cls)
+        made._setup(chosen, asked, require_options(header, types))
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         held = "rows" if self.plan.lateness is None else "times"

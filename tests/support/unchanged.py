@@ -21,6 +21,7 @@ BASES = {
     "WindowError": ValueError,
     "CapacityError": ValueError,
     "BusyError": RuntimeError,
+    "StateError": ValueError,
     "InvariantError": AssertionError,
 }
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from slidefold import _native
 from slidefold.errors import OperatorError
 from slidefold.operators import Operator
+from slidefold.state import operator_header, pack, require_options, restore, restore_pickled
 
 
 def whole(number: object) -> int | None:
@@ -24,6 +25,7 @@ class Algorithm(_native.Aggregator):
     """What all in-order algorithms share. Use a subclass."""
 
     name: ClassVar[str]
+    _options_types: ClassVar[dict[str, type]] = {"checked": bool, "counted": bool}
 
     def __init__(self, operator: Operator, *, checked: bool = False, counted: bool = False) -> None:
         self._setup(operator, {"checked": checked, "counted": counted})
@@ -48,6 +50,47 @@ class Algorithm(_native.Aggregator):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state; equal states are equal bytes.
+
+        >>> import slidefold as sf
+        >>> a = sf.algorithms.DabaLite(sf.concat())
+        >>> a.insert("x"); a.insert("y")
+        >>> b = sf.algorithms.DabaLite.from_bytes(a.to_bytes())
+        >>> b.insert("z"); b.query()
+        'xyz'
+        """
+        header = {"kind": self.name, "operator": operator_header(self.operator)}
+        return pack({**header, "options": self._options}, self._save())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+        """Make an algorithm from its state; it goes on exactly as the saved one would have.
+
+        An operator of your own is imported by its name; give it as `operator` where that is not
+        possible. Anything but the state of this class is a `StateError`.
+        """
+        return restore(cls, data, operator)
+
+    @classmethod
+    def _kind(cls) -> str:
+        return getattr(cls, "name", cls.__name__)
+
+    @classmethod
+    def _made(cls, header: dict[str, Any], operator: Operator, room: int) -> Self:
+        options = require_options(header, cls._options_types)
+        cls._require(options, room)
+        made = cls.__new__(cls)
+        made._setup(operator, options)
+        return made
+
+    @classmethod
+    def _require(cls, options: dict[str, Any], room: int) -> None:
+        """Check options that were saved, with a payload of `room` bytes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.operator}, {len(self)} values>"

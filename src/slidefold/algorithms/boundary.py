@@ -8,6 +8,19 @@ from typing import Any, ClassVar, Self
 from slidefold import _native
 from slidefold.errors import OperatorError, WindowError
 from slidefold.operators import Operator
+from slidefold.state import (
+    field,
+    operator_header,
+    pack,
+    require_options,
+    require_room,
+    restore,
+    restore_pickled,
+)
+
+_WINDOW = {"range": int, "slide": int, "chunk": int, "counted": bool}
+_ROWS = {**_WINDOW, "checked": bool}
+_TIMED = {**_WINDOW, "timed": bool, "combine_time": float}
 
 
 def optimal_chunk_rows(range: int, slide: int = 1) -> int:
@@ -120,6 +133,48 @@ class Boundary(_native.BoundaryCore):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state; equal states are equal bytes.
+
+        >>> import slidefold as sf
+        >>> a = Sba(sf.concat(), range=3)
+        >>> [a.push(x) for x in "abc"]
+        [None, None, 'abc']
+        >>> Sba.from_bytes(a.to_bytes()).push("d")
+        'bcd'
+        """
+        header = {"kind": self.name, "operator": operator_header(self.operator)}
+        return pack({**header, "options": self._options}, self._save())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+        """Make an aggregator from its state; it goes on exactly as the saved one would have.
+
+        An operator of your own is imported by its name; give it as `operator` where that is not
+        possible. Anything but the state of this class is a `StateError`.
+        """
+        return restore(cls, data, operator)
+
+    @classmethod
+    def _kind(cls) -> str:
+        return getattr(cls, "name", cls.__name__)
+
+    @classmethod
+    def _made(cls, header: dict[str, Any], operator: Operator, room: int) -> Self:
+        timed = "timed" in field(header, "options", dict)
+        options = require_options(header, _TIMED if timed else _ROWS)
+        range, slide, chunk = (options[name] for name in ("range", "slide", "chunk"))
+        _require_window(range, slide, None if chunk == 0 else chunk)
+        if timed:
+            optimal_chunk_time(range, slide, options["combine_time"])
+        require_room(range // slide, room)
+        made = cls.__new__(cls)
+        made._setup(operator, options)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         window = f"W[{self._options['range']}, {self._options['slide']}]"

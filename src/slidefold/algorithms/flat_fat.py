@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from slidefold.algorithms.base import Algorithm, whole
 from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
 from slidefold.operators import Operator
+from slidefold.state import require_room
 
 
 class FlatFat(Algorithm):
@@ -26,6 +27,11 @@ class FlatFat(Algorithm):
     """
 
     name = "flat_fat"
+    _options_types: ClassVar[dict[str, type]] = {
+        **Algorithm._options_types,
+        "batch": bool,
+        "capacity": int,
+    }
 
     def __init__(
         self,
@@ -36,10 +42,17 @@ class FlatFat(Algorithm):
         checked: bool = False,
         counted: bool = False,
     ) -> None:
-        if capacity is not None and (whole(capacity) is None or not 1 <= capacity < 2**62):
+        room = 0 if capacity is None else whole(capacity)
+        if room is None or (capacity is not None and not 1 <= room < 2**62):
             raise CapacityError(f"FlatFat needs a whole capacity >= 1, got {capacity!r}")
         options = {"checked": checked, "counted": counted, "batch": batch}
-        self._setup(operator, {**options, "capacity": capacity or 0})
+        self._setup(operator, {**options, "capacity": room})
+
+    @classmethod
+    def _require(cls, options: dict[str, Any], room: int) -> None:
+        if not 0 <= options["capacity"] < 2**62:
+            raise CapacityError("a capacity that FlatFat does not take")
+        require_room(options["capacity"], room)
 
     def insert(self, value: Any) -> int:  # type: ignore[override]
         """Add a value at the young end and return its position."""

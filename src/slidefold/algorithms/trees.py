@@ -11,6 +11,7 @@ from slidefold import _native
 from slidefold.algorithms.base import whole
 from slidefold.errors import CapacityError, OperatorError, ValueTypeError
 from slidefold.operators import Operator
+from slidefold.state import operator_header, pack, require_options, restore, restore_pickled
 
 MAX_ARITY = 1024
 
@@ -45,8 +46,6 @@ class Tree(_native.TreeCore):
         max_arity: int | None = None,
         counted: bool = False,
     ) -> None:
-        if not isinstance(operator, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
         least = whole(min_arity)
         if least is None or least < 2:
             raise CapacityError(f"min_arity needs to be at least 2, got {min_arity!r}")
@@ -56,9 +55,14 @@ class Tree(_native.TreeCore):
                 f"max_arity needs to be from {2 * least} (twice min_arity) to {MAX_ARITY}, "
                 f"got {most if max_arity is None else max_arity!r}"
             )
+        self._setup(operator, {"min_arity": least, "max_arity": most, "counted": counted})
+
+    def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
+        if not isinstance(operator, Operator):
+            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
         self.operator = operator
-        self._options = {"min_arity": least, "max_arity": most, "counted": counted}
-        super().__init__(self.name, operator, self._options)
+        self._options = options
+        _native.TreeCore.__init__(self, self.name, operator, options)
 
     @staticmethod
     def _default_max_arity(min_arity: int) -> int:
@@ -67,12 +71,12 @@ class Tree(_native.TreeCore):
     @property
     def min_arity(self) -> int:
         """The fewest children of a node that is neither the root nor on a spine."""
-        return self._options["min_arity"]
+        return int(self._options["min_arity"])
 
     @property
     def max_arity(self) -> int:
         """The most children of a node."""
-        return self._options["max_arity"]
+        return int(self._options["max_arity"])
 
     def bulk_insert(self, times: Any, values: Any) -> None:
         """Add many values at once: sorted stably by time, equal times combine in their order.
@@ -88,7 +92,7 @@ class Tree(_native.TreeCore):
     def copy(self) -> Self:
         """Return an independent copy, in O(n)."""
         twin = type(self).__new__(type(self))
-        _native.TreeCore.__init__(twin, self.name, self.operator, self._options)
+        twin._setup(self.operator, self._options)
         twin.__dict__.update(self.__dict__)
         twin._copy_from(self)
         return twin
@@ -98,6 +102,45 @@ class Tree(_native.TreeCore):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state; equal states are equal bytes.
+
+        >>> import slidefold as sf
+        >>> t = Fiba(sf.concat())
+        >>> t.insert(2, "y"); t.insert(1, "x")
+        >>> u = Fiba.from_bytes(t.to_bytes())
+        >>> u.insert(0, "w"); u.query()
+        'wxy'
+        """
+        header = {"kind": self.name, "operator": operator_header(self.operator)}
+        return pack({**header, "options": self._options}, self._save())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+        """Make a tree from its state; it goes on exactly as the saved one would have.
+
+        An operator of your own is imported by its name; give it as `operator` where that is not
+        possible. Anything but the state of this class is a `StateError`.
+        """
+        return restore(cls, data, operator)
+
+    @classmethod
+    def _kind(cls) -> str:
+        return getattr(cls, "name", cls.__name__)
+
+    @classmethod
+    def _made(cls, header: dict[str, Any], operator: Operator, room: int) -> Self:
+        types = {"min_arity": int, "max_arity": int, "counted": bool}
+        options = require_options(header, types)
+        if not 4 <= 2 * options["min_arity"] <= options["max_arity"] <= MAX_ARITY:
+            raise CapacityError("arities that a tree does not take")
+        made = cls.__new__(cls)
+        made._setup(operator, options)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.operator}, {len(self)} times>"

@@ -14,7 +14,7 @@ from slidefold.operators.fields import Layout, code_of, layout, state_type
 from slidefold.operators.plain import checked_functions
 
 REQUIRED = ("lift", "combine", "lower")
-OPTIONAL = ("identity", "remove", "newer_wins")
+OPTIONAL = ("identity", "remove", "newer_wins", "dump", "load")
 # How many arguments each takes; lift takes one for each input.
 ARGUMENTS = {"combine": 2, "lower": 1, "identity": 0, "remove": 2, "newer_wins": 2}
 MODES = ("require", "auto", "never")
@@ -38,6 +38,7 @@ class Definition:
         version: int = 1,
     ) -> None:
         self.name, self.module, self.doc = cls.__name__, cls.__module__, cls.__doc__
+        self.qualname = cls.__qualname__
         self.functions = _functions_of(cls)
         self.commutative, self.version, self.compile = commutative, version, compile
         self.state: Layout | None = None
@@ -56,6 +57,10 @@ class Definition:
                     raise OperatorError(f"operator {self.name}: {word}= needs state= beside it")
             return
         self.state = layout("state", state)
+        if "dump" in self.functions:
+            raise OperatorError(
+                f"operator {self.name} needs no dump and load: state= says what is saved"
+            )
         if returns is None:
             raise OperatorError(f"operator {self.name}: state= needs returns= beside it")
         self.results = (
@@ -124,6 +129,8 @@ def _functions_of(cls: type) -> dict[str, Callable[..., Any]]:
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             raise OperatorError(f"{name} of operator {cls.__name__} must be a @staticmethod")
         functions[name] = function
+    if ("dump" in functions) != ("load" in functions):
+        raise OperatorError(f"operator {cls.__name__} needs both dump and load, or neither")
     return functions
 
 

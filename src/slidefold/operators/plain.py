@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slidefold.errors import OperatorError, ValueTypeError
+from slidefold.errors import OperatorError, StateError, ValueTypeError
 from slidefold.operators.fields import Layout, MisfitError, fitted, read_columns
 
 if TYPE_CHECKING:
@@ -26,9 +26,24 @@ def checked_functions(definition: Definition) -> dict[str, Any]:
     functions["lift"] = _lifting(definition, functions["lift"])
     return {
         **functions,
+        **_saving(definition.state.dtype, definition.state_type),
         "open": lambda values: open_rows(definition.inputs, values),
         "close": lambda results: close_rows(definition.results, results),
     }
+
+
+def _saving(dtype: np.dtype[Any], make: type[Any]) -> dict[str, Function]:
+    """How a state is saved: its fields one after the other, as the compiled operator lays them."""
+
+    def dump(state: Any) -> bytes:
+        return np.array(tuple(state), dtype).tobytes()
+
+    def load(saved: bytes) -> Any:
+        if len(saved) != dtype.itemsize:
+            raise StateError(f"a state of {dtype.itemsize} bytes is due, got {len(saved)}")
+        return make(*np.frombuffer(saved, dtype)[0].item())
+
+    return {"dump": dump, "load": load}
 
 
 def _checked(definition: Definition, name: str, function: Function) -> Function:

@@ -33,6 +33,16 @@ class UserOperator(Operator):
         return dict(self.definition.functions)
 
     @property
+    def module(self) -> str:
+        """The module of the class."""
+        return self.definition.module
+
+    @property
+    def qualname(self) -> str:
+        """The qualified name of the class."""
+        return self.definition.qualname
+
+    @property
     def version(self) -> int:
         """The version that the class declares: saved states of another one are not read."""
         return self.definition.version

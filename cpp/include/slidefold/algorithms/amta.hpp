@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -111,8 +112,50 @@ class Amta : public Undoable<typename AmtaTypes<Op>::Store, typename AmtaTypes<O
 
   void check(const std::vector<State>* contents) const;
 
+  // Only nodes that exist are saved: where they lie says which do.
+  template <class Archive>
+  void archive(Archive& a) {
+    auto& [nodes, stack] = this->store_;
+    auto& [split, back] = this->marks_;
+    const auto state = [&](auto& visited) { archive_state(a, op_, visited); };
+    const std::size_t count = a.length(size());
+    Position from = front();
+    a(from);
+    if constexpr (Archive::kLoading) {
+      expect_position(from);
+      nodes.restart(2 * from);
+    }
+    const Position to = from + count;
+    for (Position at = 2 * from; at < 2 * to; ++at) {
+      const bool there = exists(at, from, to);
+      if constexpr (Archive::kLoading) {
+        State node{};
+        if (there) state(node);
+        nodes.push_back(std::move(node));
+      } else {
+        if (there) state(nodes[at]);
+      }
+    }
+    stack.archive(a, [&](auto& entry) {
+      a(entry.start);
+      state(entry.agg);
+    });
+    a(split);
+    if constexpr (Archive::kLoading) {
+      expect(split <= to, "the window is split beyond its end");
+      back = State{};
+    }
+    if (from <= split && split < to) state(back);
+  }
+
  private:
   static Position index(unsigned level, Position node) { return ((2 * node + 1) << level) - 1; }
+  // Whether the node at a place of the ring has all its values in [from, to).
+  static bool exists(Position at, Position from, Position to) {
+    const int level = std::countr_one(at);
+    const Position node = at >> level >> 1;
+    return from <= node << level && (node + 1) << level <= to;
+  }
   Position front() const { return this->store_.nodes.first() / 2; }
   Position end() const { return this->store_.nodes.last() / 2; }
 

@@ -23,6 +23,7 @@
 
 #include "slidefold/algorithms/boundary_chunk.hpp"
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/slice_ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -141,6 +142,28 @@ class Boundary : protected Pass,
   // contents: the values of each piece in the window, oldest first, then those of the open piece.
   void check(const std::vector<std::vector<State>>* contents) const;
 
+  // Where pieces and chunks lie follows from their number.
+  template <class Archive>
+  void archive(Archive& a) {
+    auto& marks = this->marks_;
+    Pass::settle();
+    a(chunk_, marks.pieces, marks.closed, marks.in_tail, marks.open);
+    if constexpr (Archive::kLoading) {
+      expect(1 <= chunk_ && chunk_ <= slices(), "a chunk is larger than the window");
+      expect_position(marks.pieces);
+      expect_position(marks.closed);
+      locate();
+    }
+    bool gaps = marks.phase != 0 && marks.gaps;  // of a chunk that is not there they mean nothing
+    a(gaps);
+    if constexpr (Archive::kLoading) marks.gaps = gaps;
+    const auto held = [&](std::size_t slot) { return slot < marks.pieces; };
+    const auto state = [&](auto& visited) { archive_state(a, op_, visited); };
+    this->store_.archive(a, held, state);
+    if (marks.open) state(marks.piece);
+    state(marks.result);
+  }
+
  protected:
   std::size_t slices() const { return this->store_.size(); }
 
@@ -245,16 +268,22 @@ class Boundary : protected Pass,
   void forget(std::uint64_t count) {
     auto& marks = this->marks_;
     Pass::settle();
-    marks.due = ~0ull;
     for (std::size_t i = 0; i < slices(); ++i) this->store_.clear(i);
     marks.piece = State{};
     marks.closed += count;
     marks.pieces += count - (marks.in_tail ? 1 : 0);
     marks.in_tail = marks.open = false;
     marks.gaps = true;
+    locate();
+  }
+
+  // The places that follow from the number of pieces, with no pass under way.
+  void locate() {
+    auto& marks = this->marks_;
+    marks.due = ~0ull;
     marks.at = static_cast<std::size_t>(marks.pieces % slices());
     marks.phase = static_cast<std::size_t>(marks.pieces % chunk_);
-    marks.front_phase = static_cast<std::size_t>((marks.pieces - slices()) % chunk_);
+    marks.front_phase = static_cast<std::size_t>((marks.pieces - size()) % chunk_);
     marks.first = static_cast<std::size_t>((marks.pieces - marks.phase) % slices());
   }
 

@@ -53,8 +53,25 @@ class BoundaryRows : public Engine {
     return static_cast<std::size_t>(std::min<std::uint64_t>(seen, most));
   }
 
+  // Values in the open slice.
+  std::size_t open_rows() const { return row_; }
+
   // contents: all values of the last closed window and those after it, oldest first.
   void check(const std::vector<State>* contents) const;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    Engine::archive(a);
+    a(row_);
+    if constexpr (Archive::kLoading) {
+      expect(row_ < slide_, "the open slice has more rows than a slice");
+      const std::size_t tail = range_ % slide_;
+      const bool in_tail = tail != 0 && row_ > slide_ - tail;
+      const bool open = row_ != 0 || (tail != 0 && this->marks_.closed != 0);
+      expect(this->marks_.in_tail == in_tail && this->marks_.open == open,
+             "the open slice has another number of rows than the state says");
+    }
+  }
 
   void begin() {
     Engine::begin();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "slidefold/algorithms/fiba/ops.hpp"
+#include "slidefold/algorithms/fiba/save.hpp"
 
 namespace slidefold {
 
@@ -127,6 +128,18 @@ class BTree : private fiba::NodeOps<Op, Time> {
     nodes_.check(reached);
   }
 
+  // Loads into an empty tree.
+  template <class Archive>
+  void archive(Archive& a) {
+    auto levels = static_cast<std::uint32_t>(height_);
+    a(levels);
+    expect(levels <= kMaxHeight, "a tree is higher than any");
+    height_ = static_cast<int>(levels);
+    if (empty()) return;
+    size_ = fiba::archive_subtree(a, op_, nodes_, height_ - 1, root_, false, false);
+    archive_state(a, op_, agg_);
+  }
+
   void begin() {
     if constexpr (fallible_v<Op>) {
       nodes_.begin();
@@ -151,8 +164,9 @@ class BTree : private fiba::NodeOps<Op, Time> {
     NodeId node;
     Index at;
   };
+  static constexpr int kMaxHeight = 40;
   struct Path {
-    std::array<Step, 40> steps;
+    std::array<Step, kMaxHeight> steps;
     Step& operator[](int l) { return steps[static_cast<std::size_t>(l)]; }
   };
   struct Saved {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/chunked_queue.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -73,6 +74,18 @@ class Daba : public Undoable<typename DabaTypes<Op, Queue>::Store,
   }
 
   void check(const std::vector<State>* contents) const;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    auto& marks = this->marks_;
+    this->store_.archive(a, [&](auto& entry) {
+      archive_state(a, op_, entry.val);
+      archive_state(a, op_, entry.agg);
+    });
+    for (auto* at : {&marks.l, &marks.r, &marks.a, &marks.b}) {
+      archive_cursor(a, this->store_, *at);
+    }
+  }
 
  private:
   void fixup() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/chunked_queue.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -76,6 +77,17 @@ class DabaLite : public Undoable<typename DabaLiteTypes<Op, Queue>::Store,
   }
 
   void check(const std::vector<State>* contents) const;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    auto& marks = this->marks_;
+    this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });
+    for (auto* at : {&marks.l, &marks.r, &marks.a, &marks.b}) {
+      archive_cursor(a, this->store_, *at);
+    }
+    archive_state(a, op_, marks.agg_ra);
+    archive_state(a, op_, marks.agg_b);
+  }
 
  private:
   void fixup() {

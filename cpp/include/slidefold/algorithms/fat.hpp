@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/slots.hpp"
 
 namespace slidefold {
@@ -92,6 +93,31 @@ class Fat {
   void begin() { states_.begin(), flags_.begin(); }
   void commit() { states_.commit(), flags_.commit(); }
   void rollback() { states_.rollback(), flags_.rollback(); }
+
+  // Saves or loads all nodes; a stale one only says so, as nobody reads it before its repair.
+  template <class Archive>
+  void archive(Archive& a) {
+    const std::size_t count = 2 * a.length(slots());
+    if constexpr (Archive::kLoading) {
+      expect(std::has_single_bit(count), "the slots of a tree are no power of two");
+      states_.replace(std::vector<State>(count));
+      flags_.replace(std::vector<std::uint8_t>(count));
+    }
+    for (std::size_t node = 1; node < count; ++node) {
+      std::uint8_t flag = is(node, kStale) ? kStale : flags_[node];
+      a(flag);
+      if constexpr (Archive::kLoading) {
+        expect(flag <= kStale, "a node is neither empty nor filled nor stale");
+        flags_.set(node, flag);
+        if (flag != kFilled) continue;
+        State state{};
+        archive_state(a, op_, state);
+        states_.set(node, std::move(state));
+      } else {
+        if (flag == kFilled) archive_state(a, op_, states_[node]);
+      }
+    }
+  }
 
   void check() const {
     require(std::has_single_bit(slots()) && states_.size() == flags_.size(), "I1: 2c nodes");

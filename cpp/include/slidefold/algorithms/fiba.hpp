@@ -15,6 +15,13 @@ class Fiba : public fiba::BulkTree<Op, Time> {
   explicit Fiba(Op op, int min_arity = kMinArity) : Fiba(std::move(op), min_arity, 4 * min_arity) {}
   Fiba(Op op, int min_arity, int max_arity)
       : fiba::BulkTree<Op, Time>(std::move(op), min_arity, max_arity) {}
+
+  // Loads into an empty tree.
+  template <class Archive>
+  void archive(Archive& a) {
+    this->archive_spines(a);
+    this->archive_late(a);
+  }
 };
 
 }  // namespace slidefold

@@ -32,6 +32,7 @@
 
 #include "slidefold/algorithms/fat.hpp"
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/slots.hpp"
 
 namespace slidefold {
@@ -77,6 +78,14 @@ class FlatFat {
     return next++;
   }
 
+  // How many values are older than the one at this position.
+  std::size_t rank(Position position) const {
+    const std::size_t slot = slot_of(position);
+    std::size_t older = 0;
+    for (std::size_t i = 0; slot_at(i) != slot; ++i) older += tree_.filled(slot_at(i)) ? 1 : 0;
+    return older;
+  }
+
   void evict() { evict_slot(marks_.front); }
   void evict_at(Position position) { evict_slot(slot_of(position)); }
 
@@ -118,6 +127,24 @@ class FlatFat {
   }
 
   void check(const std::vector<State>* contents) const;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    auto& [front, span, count, next] = marks_;
+    tree_.archive(a);
+    a(front, span, count, next);
+    const std::size_t slots = tree_.slots();
+    if constexpr (Archive::kLoading) {
+      expect(front < slots && span <= slots && count <= span, "the ring is larger than its tree");
+      expect_position(next);
+      positions_.replace(std::vector<Position>(slots));
+    }
+    for (std::size_t rank = 0; rank < span; ++rank) {
+      Position position = positions_[slot_at(rank)];
+      a(position);
+      if constexpr (Archive::kLoading) positions_.set(slot_at(rank), position);
+    }
+  }
 
  private:
   static constexpr bool kUndo = fallible_v<Op>;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -88,6 +89,14 @@ class FlatFit : public Undoable<typename FlatFitTypes<Op>::Store, typename FlatF
       }
       require_same(op_, store[store.at(i)].agg, fold, "I4: agg folds the stretch");
     }
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    this->store_.archive(a, [&](auto& stretch) {
+      a(stretch.end);
+      archive_state(a, op_, stretch.agg);
+    });
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -48,6 +49,11 @@ class Recalc : public Undoable<Ring<typename Op::State, fallible_v<Op>>, NoMarks
       require_same(op_, this->store_[at], value, "I1: the queue holds the window's contents");
       at = this->store_.next(at);
     }
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -73,6 +74,20 @@ class SlickDeque : public Undoable<typename SlickDequeTypes<Op>::Store,
     State fold = op_.identity();
     for (const State& value : *contents) fold = op_.combine(fold, value);
     require_same(op_, query(), fold, "I4: the front is the fold of the window");
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    auto& [oldest, next] = this->marks_;
+    this->store_.archive(a, [&](auto& entry) {
+      a(entry.number);
+      archive_state(a, op_, entry.state);
+    });
+    a(oldest, next);
+    if constexpr (Archive::kLoading) {
+      expect_position(next);
+      expect(oldest <= next, "the window ends before it begins");
+    }
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -54,6 +55,12 @@ class SubtractOnEvict : public Undoable<Ring<typename Op::State, fallible_v<Op>>
       at = this->store_.next(at);
     }
     require_same(op_, this->marks_, total, "I2: total is the fold of the queue");
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });
+    archive_state(a, op_, this->marks_);
   }
 
  private:

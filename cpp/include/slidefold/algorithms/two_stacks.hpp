@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 
 namespace slidefold {
@@ -70,6 +71,16 @@ class TwoStacks {
       fold = op_.combine(fold, v[i]);
       require_same(op_, entry.val, v[i], "I1: val fields hold the window's contents");
       require_same(op_, entry.agg, fold, "I3: back aggregates reach to the stack's bottom");
+    }
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    for (auto* stack : {&front_, &back_}) {
+      stack->archive(a, [&](auto& entry) {
+        archive_state(a, op_, entry.val);
+        archive_state(a, op_, entry.agg);
+      });
     }
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
 
@@ -79,6 +80,13 @@ class TwoStacksLite : public Undoable<typename TwoStacksLiteTypes<Op>::Store,
       fold = op_.combine(fold, v[i]);
     }
     require_same(op_, agg_b, fold, "I4: agg_b is the fold of the back list");
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });
+    archive_cursor(a, this->store_, this->marks_.b);
+    archive_state(a, op_, this->marks_.agg_b);
   }
 
  private:

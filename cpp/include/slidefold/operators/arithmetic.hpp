@@ -75,6 +75,10 @@ struct Mean {
   struct State {
     SumState<T> sum = 0;
     std::int64_t n = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(sum, n);
+    }
   };
   using Out = double;
   State identity() const { return {}; }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -84,6 +86,18 @@ struct Bloom {
     return a.dense == b.dense && a.words == b.words;
   }
 
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state.dense, state.words);
+    if constexpr (Archive::kLoading) {
+      const auto& words = state.words;
+      const bool rising =
+          std::adjacent_find(words.begin(), words.end(), std::greater_equal<>()) == words.end();
+      expect(state.dense ? words.size() == words_of(bits) : words.size() <= bits / 128 && rising,
+             "a Bloom filter has another size, or its hashes are not in order");
+    }
+  }
+
   static bool contains(const std::uint64_t* words, std::uint64_t bits, std::uint64_t hashes,
                        std::uint64_t hash) {
     for (std::uint64_t i = 0; i < hashes; ++i) {
@@ -94,6 +108,8 @@ struct Bloom {
   }
 
  private:
+  static std::uint64_t words_of(std::uint64_t bits) { return (bits + 63) / 64; }
+
   static std::uint64_t position(std::uint64_t hash, std::uint64_t i, std::uint64_t bits) {
     return (hash + i * (mix64(hash) | 1)) % bits;  // double hashing
   }
@@ -106,7 +122,7 @@ struct Bloom {
   }
 
   State dense(const State& sparse) const {
-    State result{std::vector<std::uint64_t>((bits + 63) / 64), true};
+    State result{std::vector<std::uint64_t>(words_of(bits)), true};
     for (const std::uint64_t hash : sparse.words) set(result, hash);
     return result;
   }

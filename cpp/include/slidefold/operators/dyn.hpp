@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -33,6 +34,9 @@ struct Algebra {
   void (*release)(void* room);
   void (*copy)(const void* from, void* out);
   void (*destroy)(void* state);
+  // Null where states cannot be saved. load constructs its output.
+  void (*save)(const void* context, const void* state, Saver& saver);
+  void (*load)(const void* context, void* out, Loader& loader);
 };
 
 struct ErasedOp {
@@ -68,6 +72,8 @@ struct DynOp : ErasedOp {
   bool same(const State& a, const State& b) const {
     return algebra->same == nullptr || algebra->same(context.get(), a.bytes, b.bytes);
   }
+  void archive(Saver& a, State& state) const { algebra->save(context.get(), state.bytes, a); }
+  void archive(Loader& a, State& state) const { algebra->load(context.get(), state.bytes, a); }
 };
 
 // A state behind a pointer, copied and destroyed through its algebra.
@@ -134,6 +140,15 @@ struct AnyOp : ErasedOp {
     return algebra->same == nullptr || algebra->same(context.get(), a.get(), b.get());
   }
 
+  // A state that was never filled stands for nothing: algorithms do not save those.
+  void archive(Saver& a, State& state) const {
+    expect(state.get() != nullptr, "a state that is to be saved is missing");
+    algebra->save(context.get(), state.get(), a);
+  }
+  void archive(Loader& a, State& state) const {
+    state = made([&](void* out) { algebra->load(context.get(), out, a); });
+  }
+
   template <class Fill>
   State made(Fill&& fill) const {
     State state(algebra);
@@ -172,6 +187,14 @@ struct AlgebraOf {
   static void release(void* room) { ::operator delete(room); }
   static void copy(const void* from, void* out) { ::new (out) State(at(from)); }
   static void destroy(void* state) { static_cast<State*>(state)->~State(); }
+  static void save(const void* context, const void* state, Saver& saver) {
+    archive_state(saver, op(context), at(state));
+  }
+  static void load(const void* context, void* out, Loader& loader) {
+    State state{};
+    archive_state(loader, op(context), state);
+    ::new (out) State(std::move(state));
+  }
 
   static const Algebra* table() {
     static constexpr Algebra algebra = [] {
@@ -188,6 +211,7 @@ struct AlgebraOf {
       a.release = release;
       a.copy = copy;
       a.destroy = destroy;
+      if constexpr (ArchivableOperator<Op>) a.save = save, a.load = load;
       return a;
     }();
     return &algebra;

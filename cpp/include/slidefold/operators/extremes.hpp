@@ -85,6 +85,10 @@ struct ExtremeCount {
   struct State {
     std::int64_t key = weakest<kind>;
     std::int64_t n = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(key, n);
+    }
   };
   using Out = std::int64_t;
   State identity() const { return {}; }
@@ -113,6 +117,11 @@ struct ExtremeBy {
     std::int64_t key = 0;
     Arg arg{};
     bool some = false;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(some);
+      if (some) a(key, arg);
+    }
   };
   using Out = Arg;
   State identity() const { return {}; }

@@ -25,6 +25,10 @@ struct Var {
   using In = T;
   struct State {
     double n = 0, pivot = 0, offset = 0, m2 = 0;  // the mean is pivot + offset
+    template <class Archive>
+    void archive(Archive& a) {
+      a(n, pivot, offset, m2);
+    }
   };
   using Out = double;
   State identity() const { return {}; }
@@ -56,6 +60,10 @@ struct Geomean {
   struct State {
     double log_sum = 0;
     std::int64_t n = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(log_sum, n);
+    }
   };
   using Out = double;
   State identity() const { return {}; }

@@ -32,6 +32,11 @@ struct AtEnd {
   struct State {
     T value{};
     bool some = false;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(some);
+      if (some) a(value);
+    }
   };
   using Out = T;
   State identity() const { return {}; }

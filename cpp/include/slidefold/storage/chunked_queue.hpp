@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "slidefold/storage/archive.hpp"
+
 namespace slidefold {
 
 template <class T, bool kUndo = false>
@@ -110,6 +112,22 @@ class ChunkedQueue {
     }
     release(gone);
     if (chunk_of(gone) != chunk_of(first_)) recycle(chunk_of(gone));
+  }
+
+  // Saves or loads the elements; visit(element) does so for one of them.
+  template <class Archive, class Visit>
+  void archive(Archive& a, const Visit& visit) {
+    const std::size_t count = a.length(size());
+    if constexpr (Archive::kLoading) {
+      *this = ChunkedQueue();
+      for (std::size_t i = 0; i < count; ++i) {
+        T value{};
+        visit(value);
+        push_back(std::move(value));
+      }
+    } else {
+      for (Cursor at = first_; at != last_; at = next(at)) visit(*at);
+    }
   }
 
   void begin() {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
@@ -100,6 +101,31 @@ class Ring {
     if (slots_.size() <= kSmallest || 4 * (until - held_from()) >= slots_.size()) return false;
     resize(slots_.size() / 2);
     return true;
+  }
+
+  // Empties the ring; its next element will be at this position.
+  void restart(Cursor first) {
+    *this = Ring();
+    first_ = last_ = first;
+  }
+
+  // Saves or loads the elements and where they lie; visit(element) does so for one of them.
+  template <class Archive, class Visit>
+  void archive(Archive& a, const Visit& visit) {
+    const std::size_t count = a.length(size());
+    Cursor first = first_;
+    a(first);
+    if constexpr (Archive::kLoading) {
+      expect_position(first);
+      restart(first);
+      for (std::size_t i = 0; i < count; ++i) {
+        T value{};
+        visit(value);
+        push_back(std::move(value));
+      }
+    } else {
+      for (Cursor at = first_; at != last_; ++at) visit(slots_[at & mask_]);
+    }
   }
 
   // A transaction: until commit, every change can be taken back.

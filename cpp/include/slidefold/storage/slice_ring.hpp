@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -61,6 +63,28 @@ class SliceRing {
     }
   }
 
+  // Saves or loads the slots for which held(slot) is true; visit(state) does so for one of them.
+  // A byte a slot says what is in it: that many slots need at least as many bytes.
+  template <class Archive, class Held, class Visit>
+  void archive(Archive& a, const Held& held, const Visit& visit) {
+    if constexpr (Archive::kLoading) *this = SliceRing(size());
+    for (std::size_t at = 0; at < size(); ++at) {
+      std::uint8_t kind = !held(at) ? kUnused : filled(at) ? kFilled : kGap;
+      a(kind);
+      if constexpr (Archive::kLoading) {
+        expect(held(at) ? kind == kFilled || kind == kGap : kind == kUnused,
+               "a slice is there that should not be, or the other way round");
+        if (kind == kGap) clear(at);
+        if (kind != kFilled) continue;
+        T state{};
+        visit(state);
+        set(at, std::move(state));
+      } else {
+        if (kind == kFilled) visit(states_[at]);
+      }
+    }
+  }
+
   void begin() { open_ = true; }
   void commit() { close(); }
   void rollback() {
@@ -72,6 +96,8 @@ class SliceRing {
   }
 
  private:
+  static constexpr std::uint8_t kUnused = 0, kFilled = 1, kGap = 2;
+
   struct Old {
     std::size_t at;
     T state;

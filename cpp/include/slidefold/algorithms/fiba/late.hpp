@@ -106,6 +106,46 @@ class LateFinger : public Spines<Op, Time> {
     }
   }
 
+  // Saves the finger, or loads it into a tree that has been loaded. Its path runs down from the
+  // spine, so the places in the nodes say it all.
+  template <class Archive>
+  void archive_late(Archive& a) {
+    a(last_);
+    bool set = late_ != kNoNode;
+    a(set);
+    if (!set) return;
+    auto side = static_cast<std::uint8_t>(late_side_);
+    auto summit = static_cast<std::uint32_t>(summit_);
+    a(side, summit);
+    NodeId id = kNoNode;
+    if constexpr (Archive::kLoading) {
+      expect(summit < static_cast<std::uint32_t>(this->height()) && side <= 2,
+             "the late finger is outside of the tree");
+      summit_ = static_cast<int>(summit);
+      late_side_ = static_cast<Side>(side);
+      expect((summit_ == this->top()) == (late_side_ == Side::kNone),
+             "the late finger is beside its spine");
+      const auto& level = this->level(summit_);
+      id = late_side_ == Side::kRight ? level.right.node : level.left.node;
+      around_.resize(summit + 1);
+    }
+    for (int l = summit_; l >= 0; --l) {
+      Index at = path_[l].at;
+      a(at);
+      if constexpr (Archive::kLoading) {
+        const NodeView node = nodes_.at(l, id);
+        expect(at <= node.size() && (l > 0 || at > 0), "the late finger is outside of its node");
+        path_[l] = {id, at};
+        if (l > 0) id = node.children()[at];
+      }
+      Around& around = around_[static_cast<std::size_t>(l)];
+      a(around.has_before, around.has_after);
+      if (around.has_before) archive_state(a, op_, around.before);
+      if (around.has_after) archive_state(a, op_, around.after);
+    }
+    if constexpr (Archive::kLoading) find_bounds(id);
+  }
+
   Time last_{};  // of the last late entry
 
   void check_late() const {
@@ -156,6 +196,19 @@ class LateFinger : public Spines<Op, Time> {
     if ((result.has_before = before.any())) result.before = before.take();
     if ((result.has_after = after.any())) result.after = after.take();
     return result;
+  }
+
+  // The bounds of a finger that was loaded.
+  void find_bounds(NodeId leaf) {
+    late_ = leaf;
+    low_ = nodes_.leaf(leaf).times()[path_[0].at - 1];
+    for (int l = 0; l <= summit_; ++l) {
+      const NodeView node = nodes_.at(l, path_[l].node);
+      if (path_[l].at == node.size()) continue;
+      high_ = node.times()[path_[l].at];
+      return;
+    }
+    throw BadState("the late finger has no end");
   }
 
   Path path_;

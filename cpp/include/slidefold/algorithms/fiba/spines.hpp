@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "slidefold/algorithms/fiba/ops.hpp"
+#include "slidefold/algorithms/fiba/save.hpp"
 
 namespace slidefold::fiba {
 
@@ -270,6 +271,52 @@ class Spines : protected NodeOps<Op, Time> {
     }
     finger.agg =
         l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
+  }
+
+  // Saves the tree with its fingers, or loads it into an empty one. The root's own part is made
+  // anew whenever it stops being the root.
+  template <class Archive>
+  void archive_spines(Archive& a) {
+    const auto state = [&](State& visited) { archive_state(a, op_, visited); };
+    auto levels = static_cast<std::uint32_t>(height());
+    a(levels);
+    expect(levels <= kMaxHeight, "a tree is higher than any");
+    if (levels == 0) return;
+    NodeId id = Archive::kLoading ? kNoNode : root();
+    size_ = archive_subtree(a, op_, nodes_, static_cast<int>(levels) - 1, id, true, true);
+    if constexpr (Archive::kLoading) find_spines(levels, id);
+    for (int l = 0; l < top(); ++l) {
+      for (Finger* finger : {&level(l).left, &level(l).right}) {
+        state(finger->agg);
+        a(finger->stale);
+        if (!finger->stale) state(finger->part);
+      }
+    }
+    state(levels_.back().left.agg);
+    const NodeId leaf = levels_[0].left.node;
+    bool kept = !Archive::kLoading && suffixes_from_ == leaf;
+    a(kept);
+    if (!kept) return;
+    suffixes_from_ = leaf;
+    suffixes_.resize(nodes_.max_entries() + 1);
+    const Head& head = *nodes_.leaf(leaf).head;
+    for (Index i = 0; i < head.count; ++i) state(suffixes_[head.first + i]);
+  }
+
+  // The fingers of a tree that was loaded, from the root down.
+  void find_spines(std::size_t levels, NodeId left) {
+    levels_.resize(levels);
+    NodeId right = left;
+    for (int l = top();; --l) {
+      const NodeView first = nodes_.at(l, left), last = nodes_.at(l, right);
+      level(l).left.node = left;
+      level(l).left.bound = first.times()[first.size() - 1];
+      level(l).right.node = right;
+      level(l).right.bound = last.times()[0];
+      if (l == 0) return;
+      left = first.children()[0];
+      right = last.children()[last.size()];
+    }
   }
 
   std::vector<Level> levels_;  // from the leaves to the root

@@ -1,0 +1,48 @@
+"""Saved state: a header that says what it is, a payload, a checksum; nothing is ever unpickled.
+
+`to_bytes` and `from_bytes` of algorithms and windows go through here, and so does pickling. The
+header has all that is needed to make the object anew, empty; the native part wrote the payload and
+reads it again.
+
+>>> import slidefold as sf
+>>> w = sf.Window(sf.max(), sf.rows(3))
+>>> w.push(5.0), w.push(2.0)
+(5.0, 5.0)
+>>> data = w.to_bytes()
+>>> sf.Window.from_bytes(data).push(1.0)
+5.0
+>>> sf.Window.from_bytes(data[:-1])
+Traceback (most recent call last):
+slidefold.errors.StateError: the bytes are truncated: 437 of 438 are there
+"""
+
+from slidefold.state.envelope import FORMAT, field, pack, unpack
+from slidefold.state.identity import (
+    length_from,
+    length_header,
+    operator_from,
+    operator_header,
+    window_from,
+    window_header,
+)
+from slidefold.state.restore import require_options, require_room, restore, restore_pickled
+from slidefold.state.values import dump_value, load_value
+
+__all__ = [
+    "FORMAT",
+    "dump_value",
+    "field",
+    "length_from",
+    "length_header",
+    "load_value",
+    "operator_from",
+    "operator_header",
+    "pack",
+    "require_options",
+    "require_room",
+    "restore",
+    "restore_pickled",
+    "unpack",
+    "window_from",
+    "window_header",
+]

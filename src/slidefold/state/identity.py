@@ -1,0 +1,164 @@
+"""Who an operator or a window is: what a header says about it, and how it is found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import timedelta
+from importlib import import_module
+from inspect import signature
+from numbers import Integral, Real
+from typing import Any
+
+from slidefold.errors import OperatorError, StateError
+from slidefold.operators import BUILT_IN, Operator, OperatorFactory, UserOperator
+from slidefold.state.envelope import Header, field
+from slidefold.windows import Rows, Time
+
+_HERE = "slidefold"
+_WINDOWS: dict[str, type[Rows] | type[Time]] = {"rows": Rows, "time": Time}
+
+
+def operator_header(operator: Operator) -> Header:
+    """Describe an operator: by name and parameters, a user's by module, name and version.
+
+    >>> import slidefold as sf
+    >>> operator_header(sf.var())["params"]
+    {'ddof': 1}
+    """
+    header = {
+        "columns": list(operator.columns),
+        "dtype": operator.dtype,
+        "key_dtype": operator.key_dtype,
+        "module": _HERE,
+        "name": operator.name,
+        "params": {name: _plain(value) for name, value in operator.params},
+        "version": 1,
+    }
+    if isinstance(operator, UserOperator):
+        own = {"module": operator.module, "name": operator.qualname, "version": operator.version}
+        header.update(own)
+        if operator.compiled:
+            header["params"] = {"compiled": True}
+    return header
+
+
+def operator_from(header: Header, given: Operator | None = None, *, main: bool = False) -> Operator:
+    """Find the operator that a header describes; `given` must be that one.
+
+    A user's operator is imported, from `__main__` only if `main` says so: another program's main
+    module may well have another operator of that name.
+
+    >>> import slidefold as sf
+    >>> operator_from(operator_header(sf.sum("x", dtype="int64"))) == sf.sum("x", dtype="int64")
+    True
+    """
+    module, name = field(header, "module", str), field(header, "name", str)
+    if given is not None:
+        if not isinstance(given, Operator):
+            raise OperatorError(f"an operator is due, such as slidefold.max(), got {given!r}")
+        found = given
+        described = {**operator_header(given), "columns": header.get("columns")}
+    else:
+        found = _built_in(header, name) if module == _HERE else _imported(header, main)
+        described = operator_header(found)
+    if described != header:
+        raise StateError(f"the bytes were written with {_shown(header)}, not {_shown(described)}")
+    return found
+
+
+def _built_in(header: Header, name: str) -> Operator:
+    function: Callable[..., Operator] | None = BUILT_IN.get(name)
+    if function is None:
+        raise StateError(f"the bytes were written with {_shown(header)}, which is not known here")
+    said = {**field(header, "params", dict), "dtype": header.get("dtype")}
+    said["key_dtype"] = header.get("key_dtype")
+    taken = {key: value for key, value in said.items() if key in signature(function).parameters}
+    return function(*field(header, "columns", list), **taken)
+
+
+def _imported(header: Header, main: bool) -> Operator:
+    module, name = field(header, "module", str), field(header, "name", str)
+    found: Any = None
+    names = [*module.split("."), *name.split(".")]
+    if all(part.isidentifier() for part in names) and (main or module != "__main__"):
+        try:
+            found = import_module(module)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError):
+            found = None
+    if not isinstance(found, OperatorFactory):
+        raise StateError(
+            f"the bytes were written with {_shown(header)}, which cannot be imported: "
+            "give it as operator="
+        )
+    return found(*field(header, "columns", list))
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON gives it back."""
+    return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+
+
+def _shown(header: Header) -> str:
+    """Return the operator of a header in a few words, also if they make no sense."""
+    name = str(header.get("name"))[:60]
+    if header.get("module") != _HERE:
+        module = str(header.get("module"))[:60]
+        return f"version {str(header.get('version'))[:20]} of the operator {module}.{name}"
+    types = str(header.get("dtype"))[:20]
+    if name in ("max_by", "min_by"):
+        types += f" by {str(header.get('key_dtype'))[:20]}"
+    params = header.get("params")
+    said = params.items() if isinstance(params, dict) else ()
+    return ", ".join([f"{name} of {types}", *(f"{key}={value}" for key, value in said)])[:150]
+
+
+def length_header(length: Any) -> Any:
+    """Describe a length of time, or anything that JSON has a word for.
+
+    >>> length_header(timedelta(hours=1)), length_header("1h"), length_header(5)
+    ({'days': 0, 'seconds': 3600, 'microseconds': 0}, '1h', 5)
+    """
+    if isinstance(length, timedelta):
+        return {name: getattr(length, name) for name in ("days", "seconds", "microseconds")}
+    if isinstance(length, Integral):  # numpy's too
+        return int(length)
+    return float(length) if isinstance(length, Real) else length
+
+
+def length_from(header: Any) -> Any:
+    """Make the length of time that a header describes."""
+    return timedelta(**header) if isinstance(header, dict) else header
+
+
+def window_header(window: Rows | Time) -> Header:
+    """Describe a window by the names and values of its fields.
+
+    >>> import slidefold as sf
+    >>> window_header(sf.rows(3))
+    {'kind': 'rows', 'n': 3, 'closed': 'right'}
+    """
+    header: Header = {"kind": type(window).__name__.lower()}
+    for each in fields(window):
+        header[each.name] = length_header(getattr(window, each.name))
+    return header
+
+
+def window_from(header: Header) -> Rows | Time:
+    """Make the window that a header describes.
+
+    >>> import slidefold as sf
+    >>> window_from(window_header(sf.time("1h", closed="left")))
+    Time(range='1h', closed='left')
+    """
+    said = dict(header)
+    cls = _WINDOWS.get(field(said, "kind", str))
+    del said["kind"]
+    if cls is None or {*said} != {each.name for each in fields(cls)}:
+        raise StateError("the bytes were written with a window that is not known here")
+    window = cls(**{name: length_from(value) for name, value in said.items()})
+    if window_header(window) != header:
+        raise StateError("the bytes were written with a window that makes no sense")
+    return window

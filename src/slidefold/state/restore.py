@@ -1,0 +1,67 @@
+"""From bytes to an object: made anew from the header, then filled from the payload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self, TypeVar
+
+from slidefold.errors import OperatorError, StateError
+from slidefold.operators import Operator
+from slidefold.state.envelope import Header, called, field, unpack
+from slidefold.state.identity import operator_from
+
+
+class Restorable(Protocol):
+    """What can be made from its saved state."""
+
+    @classmethod
+    def _kind(cls) -> str:
+        """The name of what the bytes must hold."""
+
+    @classmethod
+    def _made(cls, header: Header, operator: Operator, room: int) -> Self:
+        """Make an empty object from the header; the payload has `room` bytes."""
+
+    def _load(self, payload: bytes, /) -> None:
+        """Fill an empty object, or raise."""
+
+
+R = TypeVar("R", bound=Restorable)
+
+
+def restore(cls: type[R], data: bytes, operator: Operator | None, *, main: bool = False) -> R:
+    """Make an object of this class from its saved state; all that can be wrong is a StateError."""
+    kind = cls._kind()
+    header, payload = unpack(data, kind)
+    if operator is not None and not isinstance(operator, Operator):
+        raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+    try:
+        found = operator_from(field(header, "operator", dict), operator, main=main)
+        made = cls._made(header, found, len(payload))
+        made._load(payload)
+    except (StateError, MemoryError):
+        raise
+    except Exception as error:  # a constructor, an invariant, or a user's operator objects
+        reason = next(iter(str(error).splitlines()), "")[:100].rstrip(". ")
+        what = f"{type(error).__name__[:50]}: {reason}" if reason else type(error).__name__[:50]
+        raise StateError(f"the bytes do not make a {called(kind)} ({what})") from error
+    return made
+
+
+def restore_pickled(cls: type[R], data: bytes) -> R:
+    """Unpickle: as `restore`, and like pickle's own classes also from the main module."""
+    return restore(cls, data, None, main=True)
+
+
+def require_options(header: Header, types: Mapping[str, type]) -> dict[str, Any]:
+    """Return the options of a header, which must be exactly these."""
+    options = field(header, "options", dict)
+    if {name: type(value) for name, value in options.items()} != dict(types):
+        raise StateError("the bytes were written with options that are not known here")
+    return options
+
+
+def require_room(slots: int, room: int) -> None:
+    """Refuse slots that the payload cannot fill, before memory is asked for: each takes a byte."""
+    if slots > room:
+        raise StateError("the header of the bytes asks for more than the bytes hold")

@@ -1,0 +1,177 @@
+"""Things in the middle of their history, and steps that they all can take."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import slidefold as sf
+from tests.support.algorithms import PUSHING, STEPPING, WINDOWS, fitting, make, takes
+from tests.support.cases import SHORT, Case
+
+
+def shown(answer: Any) -> str:
+    """Return an answer as a text that two of them share only if they are the same to the bit."""
+    if isinstance(answer, (tuple, list)):
+        return f"{type(answer)}{[shown(item) for item in answer]}"
+    return answer.to_bytes().hex() if isinstance(answer, sf.BloomFilter) else repr(answer)
+
+
+class Walk:
+    """Where a random history goes: chance, and a clock."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.now: float = -20
+
+    def later(self, *steps: float) -> Any:
+        """Move the clock by one of these steps."""
+        self.now += self.rng.choice(steps)
+        return self.now
+
+    def twin(self) -> Walk:
+        """Return another walk that goes the same way from here."""
+        return copy.deepcopy(self)
+
+
+Step = Callable[[Any, Walk], Any]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A kind of thing that is saved: how to make it empty, and one random step."""
+
+    id: str
+    empty: Callable[[], Any]
+    step: Step
+
+    def after(self, steps: int, seed: int = 0) -> tuple[Any, Walk]:
+        """Return it in the middle of its history, and how that goes on."""
+        made, walk = self.empty(), Walk(seed)
+        for _ in range(steps):
+            self.step(made, walk)
+        return made, walk
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def stepping(name: str, case: Case, **options: Any) -> Kept:
+    """An algorithm with insert, evict and query."""
+
+    def step(made: Any, walk: Walk) -> Any:
+        if len(made) and walk.rng.random() < 0.45:
+            made.evict()
+        else:
+            made.insert(case.kind.draw(walk.rng))
+        return made.query() if walk.rng.random() < 0.5 else None  # some rearrange in a query
+
+    extra = "-".join(options)
+    return Kept(f"{name}-{case}-{extra}", lambda: make(name, case.operator, **options), step)
+
+
+def pushing(name: str, case: Case, window: tuple[int, int], **options: Any) -> Kept:
+    """Sba or Pba over rows."""
+
+    def step(made: Any, walk: Walk) -> Any:
+        return made.push(case.kind.draw(walk.rng)), made.query()
+
+    return Kept(
+        f"{name}-{case}-{window}-{'-'.join(options)}",
+        lambda: make(name, case.operator, range=window[0], slide=window[1], **options),
+        step,
+    )
+
+
+def pushing_time(name: str, case: Case, window: tuple[int, int]) -> Kept:
+    """Sba or Pba over time."""
+    cls: Any = getattr(sf.algorithms, name.capitalize())
+
+    def step(made: Any, walk: Walk) -> Any:
+        now = walk.later(0, 1, 1, 3, 9, 60)
+        if walk.rng.random() < 0.2:
+            return made.advance(now), made.query()
+        return made.push(now, case.kind.draw(walk.rng)), made.query()
+
+    counted = case.operator.name == "concat"
+    return Kept(
+        f"{name}-{case}-over_time-{window}{'-counted' if counted else ''}",
+        lambda: cls.over_time(case.operator, *window, counted=counted),
+        step,
+    )
+
+
+def window_of(name: str, case: Case, window: Any, **options: Any) -> Kept:
+    """A live window; times are integers, then floats, or datetimes."""
+
+    def step(made: Any, walk: Walk) -> Any:
+        value = case.kind.draw(walk.rng)
+        if isinstance(window, sf.Rows):
+            return made.push(value), made.query()
+        time = walk.later(0, 0, 1, 2, 4)
+        if window.datetimes:
+            time = datetime(1969, 12, 31, 23, 59) + timedelta(seconds=time)
+        elif time > 20:
+            time = walk.later(0, 0.5)
+        if walk.rng.random() < 0.1:
+            return made.advance(time), made.query()
+        return made.push(time, value), made.query()
+
+    return Kept(
+        f"Window-{name}-{case}-{window}-{'-'.join(options)}",
+        lambda: sf.Window(case.operator, window, algorithm=name, **options),
+        step,
+    )
+
+
+def _windows() -> list[Kept]:
+    rules = [
+        sf.rows(5),
+        sf.rows(3, closed="left"),
+        sf.time(6),
+        sf.time(2.5, closed="both"),
+        sf.time(7, closed="left"),
+        sf.time("5s", closed="neither"),
+        sf.time(timedelta(seconds=9)),
+    ]
+    kept = []
+    for at, case in enumerate(SHORT):
+        names = fitting(case.operator, WINDOWS)
+        for which, rule in enumerate(rules):
+            name = names[(at + which) % len(names)]
+            kept.append(window_of(name, case, rule, checked=which % 2 == 0))
+    return kept
+
+
+KEPT = [
+    *(
+        stepping(name, case, **options)
+        for case in SHORT
+        for name in STEPPING
+        if takes(name, case.operator)
+        for options in ({}, {"checked": True, "counted": True})
+    ),
+    *(stepping("flat_fat", case, capacity=40) for case in SHORT),
+    *(stepping("flat_fat", case, batch=True) for case in SHORT),
+    *(
+        pushing(name, case, window, **options)
+        for case in SHORT
+        for name in PUSHING
+        for window, options in (
+            ((6, 1), {"chunk": 3}),
+            ((9, 4), {"checked": True}),
+            ((4, 2), {"counted": True}),
+        )
+    ),
+    *(
+        pushing_time(name, case, window)
+        for case in SHORT
+        for name in PUSHING
+        for window in ((10, 5), (11, 4))
+    ),
+    *_windows(),
+]

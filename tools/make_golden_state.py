@@ -1,0 +1,155 @@
+"""Write the golden files of saved state for the current format, one for each kind of object.
+
+    python tools/make_golden_state.py [folder]
+
+Beside each NAME.bin lies NAME.json: the class, what the object answers at once, and what it answers
+to some more steps. `tests/state/test_golden.py` reads the files of every format that ever was, so
+they are never changed; a new format gets a folder of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT)]
+
+import slidefold as sf  # noqa: E402
+from slidefold.state import FORMAT  # noqa: E402
+from tests.support import user_operators as user  # noqa: E402
+
+Steps = list[list[Any]]  # method and arguments; a datetime is {"datetime": its ISO form}
+WORDS = ["a", "bc", "", "d\u00e9", "e", "fg", "h", "ij", "k", "lmn"]
+
+
+def plain(answer: Any) -> Any:
+    """Return an answer as JSON gives it back."""
+    if isinstance(answer, sf.BloomFilter):
+        return answer.to_bytes().hex()
+    if isinstance(answer, (list, tuple)):
+        return [plain(item) for item in answer]
+    return answer
+
+
+def run(made: Any, steps: Steps) -> list[Any]:
+    """Take steps and return the answers."""
+
+    def read(argument: Any) -> Any:
+        if isinstance(argument, dict):
+            return datetime.fromisoformat(argument["datetime"])
+        return tuple(argument) if isinstance(argument, list) else argument
+
+    return [plain(getattr(made, name)(*map(read, arguments))) for name, *arguments in steps]
+
+
+def slid(values: list[Any], size: int) -> Steps:
+    """Slide a window of this size over values."""
+    steps: Steps = []
+    for at, value in enumerate(values):
+        steps += [["insert", value], ["query"]]
+        if at >= size:
+            steps += [["evict"], ["query"]]
+    return steps
+
+
+def pushed(values: list[Any]) -> Steps:
+    """Push values."""
+    return [["push", value] for value in values]
+
+
+def timed(values: list[Any], step: int = 3) -> Steps:
+    """Push values at times, some of them peers."""
+    return [["push", at // 2 * step, value] for at, value in enumerate(values)]
+
+
+def dated(values: list[Any]) -> Steps:
+    """Push values at datetimes."""
+    times = [{"datetime": f"1969-12-31T23:59:{50 + at}"} for at in range(len(values))]
+    return [["push", time, value] for time, value in zip(times, values, strict=True)]
+
+
+NUMBERS = [4.0, -1.5, 7.25, 0.0, 7.25, 2.0, -8.0, 3.5, 0.25, 6.0, -8.0]
+PAIRS = [["Rome", 3.0], ["Oslo", 9.0], ["Bern", 9.0], ["", 1.0], ["Bonn", 2.5], ["Kiev", 0.5]] * 2
+INTEGERS = [5, -7, 2**62, 2**62, -1, 0, 3, 8, -2]
+
+# Name, how to make it, its steps: it is saved in the middle of them.
+CASES: dict[str, tuple[Callable[[], Any], Steps]] = {
+    "recalc": (lambda: sf.algorithms.Recalc(sf.concat()), slid(WORDS, 3)),
+    "subtract_on_evict": (
+        lambda: sf.algorithms.SubtractOnEvict(sf.sum("x", dtype="int64")),
+        slid([1, -5, 2**61, 4, 9], 3),
+    ),
+    "two_stacks": (lambda: sf.algorithms.TwoStacks(sf.mean(), checked=True), slid(NUMBERS, 4)),
+    "two_stacks_lite": (lambda: sf.algorithms.TwoStacksLite(sf.var(ddof=0)), slid(NUMBERS, 4)),
+    "daba": (lambda: sf.algorithms.Daba(sf.collect(dtype="int64")), slid(INTEGERS, 4)),
+    "daba_lite": (lambda: sf.algorithms.DabaLite(sf.max(), counted=True), slid(NUMBERS, 4)),
+    "flat_fat": (lambda: sf.algorithms.FlatFat(sf.concat(), capacity=6), slid(WORDS, 4)),
+    "flat_fat_batch": (
+        lambda: sf.algorithms.FlatFat(sf.min_count(), batch=True),
+        [["insert", x] for x in NUMBERS],
+    ),
+    "flat_fit": (lambda: sf.algorithms.FlatFit(sf.bloom(bits=300)), slid(NUMBERS, 4)),
+    "amta": (lambda: sf.algorithms.Amta(sf.concat()), slid(WORDS, 4)),
+    "slick_deque": (lambda: sf.algorithms.SlickDeque(sf.max_by(dtype="str")), slid(PAIRS, 3)),
+    "sba": (lambda: sf.algorithms.Sba(sf.concat(), range=5, slide=2), pushed(WORDS)),
+    "sba_over_time": (
+        lambda: sf.algorithms.Sba.over_time(sf.concat(), range=10, slide=4),
+        timed(WORDS),
+    ),
+    "pba": (lambda: sf.algorithms.Pba(sf.first(), range=4, chunk=3), pushed(NUMBERS)),
+    "user_operator": (
+        lambda: sf.algorithms.DabaLite(user.made(user.Compose)),
+        slid([[n, n + 1] for n in range(7)], 3),
+    ),
+    "window_rows": (lambda: sf.Window(sf.count(), sf.rows(3)), pushed(NUMBERS)),
+    "window_rows_left": (
+        lambda: sf.Window(sf.last(dtype="object"), sf.rows(3, closed="left")),
+        pushed([None, 1, "x", -2.5, True]),
+    ),
+    "window_time": (lambda: sf.Window(sf.min(), sf.time(5)), timed(NUMBERS)),
+    "window_time_real": (
+        lambda: sf.Window(sf.sum(), sf.time(4.5, closed="both")),
+        timed(NUMBERS),
+    ),
+    "window_time_left": (
+        lambda: sf.Window(sf.concat(), sf.time(5, closed="left")),
+        timed(WORDS),
+    ),
+    "window_datetimes": (
+        lambda: sf.Window(sf.max("x", dtype="int64"), sf.time("3s", closed="neither")),
+        dated(INTEGERS),
+    ),
+}
+
+
+def golden() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
+    """Name, bytes and answers of every case, saved in the middle of its steps."""
+    for name, (make, steps) in CASES.items():
+        made, middle = make(), len(steps) * 2 // 3
+        run(made, steps[:middle])
+        data = made.to_bytes()
+        answers: dict[str, Any] = {"class": type(made).__name__, "len": len(made)}
+        answers["query"] = plain(made.query())
+        answers["steps"] = [*steps[middle:], ["query"]]
+        answers["answers"] = run(made, answers["steps"])
+        yield name, data, answers
+
+
+def main(arguments: list[str]) -> None:
+    """Write the files into the folder that is named, or into their own."""
+    here = ROOT / "tests" / "golden" / "state" / f"v{FORMAT}"
+    folder = Path(arguments[0]) if arguments else here
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data, answers in golden():
+        (folder / f"{name}.bin").write_bytes(data)
+        text = json.dumps(answers, indent=1, ensure_ascii=True)
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
