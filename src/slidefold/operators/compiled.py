@@ -58,7 +58,7 @@ def compile_operator(definition: Definition) -> dict[str, Any]:
 
     return {
         **addresses,
-        "state": state.described,
+        "state": memory.described,
         "state_bytes": size,
         "inputs": definition.inputs.described,
         "input_bytes": definition.inputs.dtype.itemsize,
