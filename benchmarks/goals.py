@@ -121,6 +121,40 @@ def threads(rows: list[Row]) -> Iterator[Goal]:
     yield at_least("pba / sba, max, windows >= 2^15", 1.0, found)
 
 
+def late(rows: list[Row]) -> Iterator[Goal]:
+    """FiBA against a public C++ library's known speed, DABA Lite and its own loop."""
+    speed = "million_slides_per_second"
+    for distance, due in ((0, 34.0), (2**4, 26.0), (2**10, 11.2), (2**16, 8.4)):
+        found = [
+            (row[speed], row["part"].rsplit(", ")[1])
+            for row in rows
+            if row["part"] == "distance, constant" and (row["x"], row["side"]) == (distance, "fiba")
+        ]
+        yield at_least(f"fiba, events late by {power(distance)}", due, found, " M slides/s")
+    bulks = [row for row in rows if row["part"].startswith("bulk")]
+    known = [(row[speed], row["part"]) for row in bulks if row["x"] == 2**10]
+    yield at_least("fiba, bulks of 2^10 in and out", 44.0, known, " M items/s")
+    single = {row["part"]: row[speed] for row in bulks if row["side"] == "loop"}
+    against = [
+        (row[speed] / single[row["part"]], f"{row['part']} {row['x']}")
+        for row in bulks
+        if row["part"] in single and row["side"] == "fiba"
+    ]
+    yield at_least("fiba bulk_insert / a loop of inserts", 1.0, against)
+    ordered = [row for row in rows if row["part"] == "window, in order"]
+    yield at_most(
+        "daba_lite / fiba, in order", 4.0, ratios(ordered, "daba_lite", "fiba", speed, "window")
+    )
+    entries = [(row["bytes"], row["x"]) for row in rows if row["x"] == "in order"]
+    yield at_most("fiba, bytes an entry filled in order", 28.0, entries, " B")
+
+
+def sets(rows: list[Row]) -> Iterator[Goal]:
+    """A keyed batch."""
+    found = [(row["us_per_row"], row["kind"]) for row in rows if row["keys"] == 100_000]
+    yield at_most("a keyed batch over 100k keys", 0.5, found, " us a row")
+
+
 def users(rows: list[Row]) -> Iterator[Goal]:
     """Users' operators against numba by hand and against the best library."""
     speed = "million_rows_per_second"
@@ -153,6 +187,8 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "latency": steps,
     "memory": kept,
     "parallel": threads,
+    "late_data": late,
+    "keyed": sets,
     "user_operators": users,
     "package": package,
 }

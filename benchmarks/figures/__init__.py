@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 
 from benchmarks.figures import (
+    keyed,
+    late_data,
     latency,
     memory,
     package,
@@ -16,7 +18,17 @@ from benchmarks.figures import (
 
 FIGURES: dict[str, ModuleType] = {
     module.__name__.rsplit(".", 1)[1]: module
-    for module in (throughput, per_event, latency, memory, parallel, user_operators, package)
+    for module in (
+        throughput,
+        per_event,
+        latency,
+        memory,
+        parallel,
+        late_data,
+        keyed,
+        user_operators,
+        package,
+    )
 }
 
 __all__ = ["FIGURES"]

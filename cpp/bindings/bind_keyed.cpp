@@ -5,6 +5,7 @@
 
 #include "calls.hpp"
 #include "keyed_face.hpp"
+#include "saved.hpp"
 #include "window.hpp"
 
 namespace slidefold::bindings {
@@ -247,6 +248,49 @@ void keyed_check(KeyedCore& core) {
   require(filled == core.keys(), "K2: a key is known as long as it holds something");
 }
 
+// Keys in the order of their slots: which slot a key has is not kept.
+nb::bytes keyed_save(KeyedCore& core) {
+  const Turn turn(core.face());
+  Saver a;
+  bool texts = core.text.size() > 0;
+  a(texts, core.axis, core.newest, core.bound, core.late);
+  a.length(core.keys());
+  const auto save_keys = [&](const auto& table) {
+    for (Slot slot = 0; slot < table.slots(); ++slot) {
+      if (!table.live(slot)) continue;
+      a(table.key(slot));
+      core.held->save(a, slot);
+    }
+  };
+  texts ? save_keys(core.text) : save_keys(core.whole);
+  return as_bytes(a);
+}
+
+void keyed_load(KeyedCore& core, const nb::bytes& bytes) {
+  Loader a(view_of(bytes));
+  KeyedCore twin{core.held->fresh(), core.rule, core.bounded, core.axis};
+  bool texts = false;
+  a(texts, twin.axis, twin.newest, twin.bound, twin.late);
+  expect(twin.late >= 0, "the number of late rows is negative");
+  const std::size_t keys = a.length(0, 10);
+  const auto load_keys = [&](auto& table, auto key) {
+    for (std::size_t i = 0; i < keys; ++i) {
+      a(key);
+      const auto [slot, fresh] = table.add(key);
+      expect(fresh, "a key is there twice");
+      twin.held->load(a, slot);
+      expect(!twin.held->empty(slot), "a key holds nothing");
+      const auto [oldest, youngest] = twin.held->ends(slot);
+      expect(twin.axis.holds(oldest) && twin.axis.holds(youngest), "a time is not finite");
+      expect(youngest <= twin.newest, "an entry is newer than the newest");
+    }
+  };
+  texts ? load_keys(twin.text, std::string{}) : load_keys(twin.whole, std::int64_t{0});
+  a.finish();
+  keyed_check(twin);
+  core = std::move(twin);
+}
+
 }  // namespace
 
 void bind_keyed(nb::module_& m) {
@@ -277,6 +321,8 @@ void bind_keyed(nb::module_& m) {
            [](KeyedCore& core) { core.axis = TimeAxis(false, true); })
       .def("_advance", keyed_advance)
       .def("_keys", keyed_keys)
+      .def("_save", keyed_save)
+      .def("_load", keyed_load)
       .def("check", keyed_check)
       .def("__len__", &KeyedCore::keys)
       .def("_copy_from",

@@ -126,6 +126,15 @@ void bind_trees(nb::module_& m) {
             t.held->bulk_insert(read_times(t, times), values);
           },
           nb::arg("times").none(), nb::arg("values").none())
+      .def(
+          "_slide",
+          [](const TreeCore& t, const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig,
+                                                  nb::device::cpu>& times,
+             nb::handle values, std::uint64_t range, std::size_t bulk) {
+            const std::vector<Tick> ticks(times.data(), times.data() + times.shape(0));
+            return t.face().slide(ticks, values, range, bulk);
+          },
+          nb::arg("times"), nb::arg("values").none(), nb::arg("range"), nb::arg("bulk"))
       .def("check", [](TreeCore& t) { in_turn(t, [](TreeFace& face) { face.check(); }); })
       .def("__len__", [](const TreeCore& t) { return t.face().size(); })
       .def("_items",

@@ -14,6 +14,9 @@ struct Bounds {
   std::function<Tick(Tick)> since, until;
 };
 
+struct KeyedFace;
+using KeyedPtr = std::unique_ptr<KeyedFace>;
+
 struct KeyedFace : Stepping {
   virtual ~KeyedFace() = default;
   virtual std::unique_ptr<KeyedFace> clone() const = 0;
@@ -31,8 +34,11 @@ struct KeyedFace : Stepping {
   virtual PyObject* query(Slot slot, Tick since, Tick until) = 0;
   virtual bool evict_at(Slot slot, Tick time) = 0;
   virtual void sweep(Tick first, std::vector<Slot>& emptied) = 0;
+  virtual std::pair<Tick, Tick> ends(Slot slot) const = 0;  // of a key that holds something
+  virtual void save(Saver& a, Slot slot) = 0;
+  virtual void load(Loader& a, Slot slot) = 0;
+  virtual KeyedPtr fresh() const = 0;  // another one without keys
 };
-using KeyedPtr = std::unique_ptr<KeyedFace>;
 
 template <class Op>
 class KeyedFaceOf final : public KeyedFace {
@@ -88,6 +94,10 @@ class KeyedFaceOf final : public KeyedFace {
   bool evict_at(Slot slot, Tick time) override {
     return guarded([&] { return windows_.evict_at(slot, time); });
   }
+  std::pair<Tick, Tick> ends(Slot slot) const override { return windows_.ends(slot); }
+  void save(Saver& a, Slot slot) override { windows_.archive(a, slot); }
+  void load(Loader& a, Slot slot) override { windows_.archive(a, slot); }
+  KeyedPtr fresh() const override { return std::make_unique<KeyedFaceOf>(op_); }
   void sweep(Tick first, std::vector<Slot>& emptied) override {
     guarded([&] {
       windows_.evict(first, windows_.stores(), [&](Slot slot) { emptied.push_back(slot); });

@@ -29,6 +29,11 @@ struct TreeFace : Stepping {
   // Inserts, evicts all before `first` and answers for [since, until]: one step of a window.
   virtual PyObject* push(Tick time, PyObject* value, Tick first, Tick since, Tick until) = 0;
 
+  // A fresh tree over a whole column, in bulks of `bulk` rows: after each, what is `range` or more
+  // older than the youngest leaves, and the rest is folded. One result a bulk.
+  virtual nb::object slide(const std::vector<Tick>& times, nb::handle values, std::uint64_t range,
+                           std::size_t bulk) const = 0;
+
   // Calls visit(time, result of that entry) in time order.
   virtual void for_each(const std::function<void(Tick, nb::object)>& visit) = 0;
   // Gives every entry another time; the order stays.
@@ -101,6 +106,36 @@ class TreeFaceOf final : public TreeFace {
     guarded([&] { tree_.bulk_insert(times.data(), states.data(), times.size()); });
   }
 
+  nb::object slide(const std::vector<Tick>& times, nb::handle values, std::uint64_t range,
+                   std::size_t bulk) const override {
+    Columns<Op> columns(op_, values, bulk);
+    require_rows(columns, times);
+    const auto run = [&] {
+      Tree tree = tree_;
+      tree.bulk_evict(kLastTick);
+      std::vector<State> states(bulk == 1 ? 0 : bulk);
+      for (std::size_t row = 0; row + bulk <= times.size(); row += bulk) {
+        if (bulk == 1) {
+          tree.insert(times[row], columns.lift(row));
+        } else {
+          for (std::size_t i = 0; i < bulk; ++i) states[i] = columns.lift(row + i);
+          tree.bulk_insert(times.data() + row, states.data(), bulk);
+        }
+        const Tick youngest = tree.youngest();
+        const auto left = static_cast<Tick>(static_cast<std::uint64_t>(youngest) - range);
+        if (left < youngest && tree.oldest() <= left) tree.bulk_evict(left);
+        columns.lower(row / bulk, tree.query());
+      }
+    };
+    if (columns.needs_gil()) {
+      run();
+    } else {
+      nb::gil_scoped_release without_gil;
+      run();
+    }
+    return columns.finish();
+  }
+
   void for_each(const std::function<void(Tick, nb::object)>& visit) override {
     tree_.for_each([&](Tick time, const State& state) {
       visit(time, nb::steal(Port<Op>::lower(op_, state, false)));
@@ -121,6 +156,13 @@ class TreeFaceOf final : public TreeFace {
   }
 
  private:
+  static void require_rows(const Columns<Op>& columns, const std::vector<Tick>& times) {
+    if (columns.rows() == times.size()) return;
+    fail("ValueTypeError",
+         "times and values differ in length: " + std::to_string(times.size()) + " and " +
+             std::to_string(columns.rows()));
+  }
+
   template <class Step>
   auto guarded(Step&& step) {
     if constexpr (fallible_v<Op>) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.algorithms import KeyedWindows
-from slidefold.errors import TimeOrderError, ValueTypeError, WindowError
+from slidefold.errors import StateError, TimeOrderError, ValueTypeError, WindowError
 from tests.late.test_trees import Joined
 from tests.windows.test_time import CLOSED, inside
 
@@ -55,6 +56,8 @@ def test_lockstep(operator: str, keys: str, closed: str) -> None:
             assert windows.query(key) == (due or None)
         if batch % 20 == 7:
             windows = windows.copy()
+        if batch % 20 == 13:
+            windows = KeyedWindows.from_bytes(windows.to_bytes(), OPERATORS[operator])
     windows.advance(now + 100)
     assert (len(windows), windows.entries, windows.keys()) == (0, 0, [])
 
@@ -129,6 +132,25 @@ def test_retraction() -> None:
     assert windows.evict("a", 2) is True
     assert len(windows) == 0
     windows.check()
+
+
+def test_saved_sets() -> None:
+    windows = KeyedWindows(sf.sum(), sf.time(10), lateness=3, late="raise")
+    windows.push(["a", "b", "a"], [1, 2, 9], [1.0, 2.0, 4.0])
+    again = pickle.loads(pickle.dumps(windows))
+    assert (again.keys(), again.watermark, again.query("a")) == (["a", "b"], 5, 5.0)
+    with pytest.raises(TimeOrderError, match="takes 6 and later"):
+        again.push(["a"], [5], [1.0])
+    saved = windows.to_bytes()
+    for at in range(len(saved)):
+        with pytest.raises(StateError):
+            KeyedWindows.from_bytes(saved[:at] + bytes([saved[at] ^ 4]) + saved[at + 1 :])
+        with pytest.raises(StateError):
+            KeyedWindows.from_bytes(saved[:at])
+    with pytest.raises(StateError, match="sum"):
+        KeyedWindows.from_bytes(saved, sf.max())
+    with pytest.raises(StateError):
+        sf.Window.from_bytes(saved)
 
 
 def test_late_rows_can_raise() -> None:

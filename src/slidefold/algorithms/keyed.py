@@ -10,6 +10,17 @@ import numpy as np
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.operators import Operator
+from slidefold.state import (
+    field,
+    length_from,
+    length_header,
+    operator_header,
+    pack,
+    restore,
+    restore_pickled,
+    window_from,
+    window_header,
+)
 from slidefold.windows import Time
 
 
@@ -52,18 +63,17 @@ class KeyedWindows(_native.KeyedCore):
             raise WindowError(f"late is 'drop' or 'raise', got {late!r}")
         self.operator = operator
         self.window = window
-        self._raises = late == "raise"
+        self._lateness, self._late = lateness, late
         self._rule = window.rule()
         self._rule["lateness"] = 0 if lateness is None else window.lateness_rule(lateness)
-        self._bounded = lateness is not None
-        super().__init__(operator, self._rule, self._bounded)
+        super().__init__(operator, self._rule, lateness is not None)
 
     def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
         """Insert a batch, answer each row, then evict by the watermark. All or nothing."""
         import pyarrow as pa
 
         results, valid = self._push(
-            _keys(keys), self._times(times), values, watermark, self._raises
+            _keys(keys), self._times(times), values, watermark, self._late == "raise"
         )
         return pa.array(results, mask=~valid)
 
@@ -86,10 +96,39 @@ class KeyedWindows(_native.KeyedCore):
     def copy(self) -> Self:
         """Return an independent copy, in O(n)."""
         twin = type(self).__new__(type(self))
-        _native.KeyedCore.__init__(twin, self.operator, self._rule, self._bounded)
+        _native.KeyedCore.__init__(twin, self.operator, self._rule, self._lateness is not None)
         twin.__dict__.update(self.__dict__)
         twin._copy_from(self)
         return twin
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state: every key and what it holds."""
+        header = {
+            "kind": self._kind(),
+            "operator": operator_header(self.operator),
+            "window": window_header(self.window),
+            "lateness": length_header(self._lateness),
+            "late": self._late,
+        }
+        return pack(header, self._save())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+        """Make a set from its state; anything but the state of this class is a `StateError`."""
+        return restore(cls, data, operator)
+
+    @classmethod
+    def _kind(cls) -> str:
+        return "keyed_windows"
+
+    @classmethod
+    def _made(cls, header: dict[str, Any], operator: Operator, room: int) -> Self:
+        window = window_from(field(header, "window", dict))
+        lateness = length_from(header.get("lateness"))
+        return cls(operator, window, lateness=lateness, late=field(header, "late", str))  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore_pickled, (type(self), self.to_bytes())
 
     def __copy__(self) -> Self:
         return self.copy()

@@ -9,7 +9,7 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.algorithms.base import whole
-from slidefold.errors import CapacityError, OperatorError, ValueTypeError
+from slidefold.errors import CapacityError, OperatorError, WindowError, ValueTypeError
 from slidefold.operators import Operator
 from slidefold.state import operator_header, pack, require_options, restore, restore_pickled
 
@@ -84,6 +84,27 @@ class Tree(_native.TreeCore):
         Nothing is added if one of them is refused.
         """
         self._bulk_insert(times_array(times), values)
+
+    def slide(self, times: Any, values: Any, range: int, *, bulk: int = 1) -> Any:
+        """Run a fresh tree over a whole column natively, in bulks of `bulk` rows.
+
+        Rows come in the order given, late ones too. After each bulk, everything that is `range` or
+        more older than the youngest leaves at once, and the rest is folded: one result a bulk. Times
+        are integers. Rows after the last full bulk are left out.
+
+        >>> import slidefold as sf
+        >>> Fiba(sf.concat()).slide([1, 3, 2, 4], ["a", "c", "b", "d"], 2)
+        ['a', 'c', 'bc', 'cd']
+        """
+        array = times_array(times)
+        if not isinstance(array, np.ndarray) or array.dtype != np.int64:
+            raise ValueTypeError("slide takes integer times")
+        length, size = whole(range), whole(bulk)
+        if length is None or not 1 <= length < 2**63:
+            raise WindowError(f"slide needs a whole range >= 1, got {range!r}")
+        if size is None or not 1 <= size < 2**63:
+            raise WindowError(f"slide needs a whole bulk >= 1, got {bulk!r}")
+        return self._slide(array, values, length, size)
 
     def __iter__(self) -> Iterator[tuple[int | float, Any]]:
         """Walk over (time, result of what is at that time), in time order, as it is now."""

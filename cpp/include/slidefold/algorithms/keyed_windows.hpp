@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "slidefold/algorithms/fiba.hpp"
+#include "slidefold/storage/archive.hpp"
 #include "slidefold/storage/flat_run.hpp"
 #include "slidefold/storage/key_table.hpp"
 
@@ -118,17 +119,32 @@ class KeyedWindows {
     for (const Entry& entry : store.run) visit(entry.time, entry.state);
   }
 
-  // Adds an entry younger than all of its key.
-  void append(Slot slot, Time time, State state) {
+  // Saves what a key holds, or loads it into a slot that holds nothing.
+  template <class Archive>
+  void archive(Archive& a, Slot slot) {
     reach(slot);
     Store& store = stores_[slot];
-    if (!store.tree && store.run.size() >= kLong) plant(store);
-    if (store.tree) {
-      store.tree->insert(time, std::move(state));
+    bool planted = store.tree != nullptr;
+    a(planted);
+    if (planted) {
+      if constexpr (Archive::kLoading) store.tree = std::make_unique<Tree>(op_);
+      store.tree->archive(a);
     } else {
-      store.run.push_back({time, std::move(state)});
+      const std::size_t count = a.length(store.run.size(), sizeof(Time) + 1);
+      for (std::size_t i = 0; i < count; ++i) {
+        if constexpr (Archive::kLoading) store.run.push_back({0, op_.identity()});
+        a(store.run.begin()[i].time);
+        archive_state(a, op_, store.run.begin()[i].state);
+      }
     }
-    ++entries_;
+    if constexpr (Archive::kLoading) entries_ += size(store);
+  }
+
+  // The oldest and the youngest time of a key that holds something.
+  std::pair<Time, Time> ends(Slot slot) const {
+    const Store& store = stores_[slot];
+    if (store.tree) return {store.tree->oldest(), store.tree->youngest()};
+    return {store.run.begin()->time, store.run.end()[-1].time};
   }
 
   void check() const {
