@@ -1,4 +1,4 @@
-#include "tree_face.hpp"
+#include "fiba_build.hpp"
 
 namespace slidefold::bindings {
 namespace {
@@ -6,16 +6,20 @@ namespace {
 template <class Op>
 struct FibaBuild {
   static TreePtr make(const Op& op, const TreeOptions& options) {
-    using Tree = Fiba<Op, Tick>;
-    Tree tree = options.max_arity == 0 ? Tree(op, options.min_arity)
-                                       : Tree(op, options.min_arity, options.max_arity);
-    return std::make_unique<TreeFaceOf<Op, Tree>>(op, std::move(tree));
+    if constexpr (in_fiba_reals<Op> || Erased<Op>) {
+      return make_fiba_over(op, options);
+    } else {
+      return nullptr;
+    }
   }
 };
 
 }  // namespace
 
 TreePtr make_fiba(const Spec& spec, const TreeOptions& options) {
+  if (!options.counted) {
+    if (TreePtr tree = make_fiba_wholes(spec, options)) return tree;
+  }
   return make<FibaBuild, Static::kHot>(spec, options);
 }
 
