@@ -17,6 +17,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 WORKERS ?= 2
 TESTS ?= tests
 BENCH ?=
+FUZZ ?=
 SANITIZE_TESTS ?= tests
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
 
@@ -79,6 +80,10 @@ ctest: $(VENV)/.build ## The C++ tests
 .PHONY: bench
 bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes arguments)
 	@$(PY) -m benchmarks $(BENCH)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.native ## Random histories for the trees (FUZZ=... passes arguments)
+	@$(PY) -m tools.fuzz $(FUZZ)
 
 # ---- check ------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import slidefold as sf
-from tests.support.algorithms import fitting, make
+from tests.support.algorithms import STEPPING, fitting, make
 from tests.support.cases import BY_ID, CASES, SHORT, Case
 
 ROWS = 12
@@ -74,6 +74,37 @@ def test_against_recomputation(name: str, case: Case, drain: bool) -> None:
             missing = truth is None and gives_array(case)
             right = math.isnan(result[row]) if missing else case.agrees(result[row], truth, part)
             assert right, (window, row, result[row], truth)
+
+
+def stepped(algorithm: Any, column: Any, window: int, drain: bool) -> Any:
+    """Return what the algorithm answers event by event; None, which is no result, as NaN."""
+    results = []
+    for value in column:
+        if len(algorithm) == window:
+            for _ in range(window if drain else 1):
+                algorithm.evict()
+        algorithm.insert(value)
+        results.append(algorithm.query())
+    return np.array([math.nan if result is None else result for result in results])
+
+
+@pytest.mark.parametrize("drain", [False, True], ids=["slide", "drain"])
+@pytest.mark.parametrize("operator", [sf.sum, sf.mean, sf.var, sf.geomean, sf.max, sf.min])
+@pytest.mark.parametrize("name", STEPPING)
+def test_the_same_bits_as_event_by_event(name: str, operator: Any, drain: bool) -> None:
+    """Floats round by the order of combines, and a column has the order of its events."""
+    if name not in fitting(operator()):
+        pytest.skip(f"{name} does not take it")
+    random = np.random.default_rng(7)
+    column = random.normal(size=150) * 10.0 ** random.integers(-9, 9, 150)
+    column[60:80] = -0.0
+    column[90:] = random.choice([*column[:8], 0.0, -0.0, math.inf, -math.inf, math.nan], 60)
+    for window in (1, 2, 3, 4, 7, 8, 16, 17, 31, 32, 50, 75, 149, 150, 151):
+        result = make(name, operator()).slide(column, window, drain=drain)
+        due = stepped(make(name, operator()), column.tolist(), window, drain)
+        np.testing.assert_array_equal(result, due)
+        known = ~np.isnan(due)  # the sign of a NaN is nobody's
+        np.testing.assert_array_equal(np.signbit(result[known]), np.signbit(due[known]))
 
 
 @pytest.mark.parametrize(("name", "case"), PAIRS)

@@ -9,8 +9,8 @@
 //   `values`, which is used in the same way.
 //   A window that grows flips at 2, 4, 8, .. rows, and one that drains at most once more.
 // Invariants: I1 the combines are those of algorithms/daba_lite.hpp, with the same arguments. Some
-//   are made at another time: a row shrinks once, not twice in one half of a cycle and never in the
-//   other; and a window that has grown, or that drains, shrinks all that is left at once.
+//   are made at another time: a full window shrinks once a row, not twice in one half of a cycle
+//   and never in the other; one that grows or drains shrinks all at the flip.
 // Cost: 4 combines a row; n states, and n/2 for rows that are kept.
 // Paper: daba-in-order, section 6.
 #pragma once
@@ -61,57 +61,44 @@ class DabaLiteColumn {
   // Inserts `count` rows into an empty window.
   void grow(std::size_t base, std::size_t count) {
     State* const slots = slots_.data();
-    State value = lift_(base);
-    State head = value, agg_ra = value, accumulator = value, agg_b = value;
-    slots[0] = head;  // the fold of the front
+    State head = lift_(base);  // the fold of the front
+    slots[0] = head;
     emit_(base, head);
-    std::size_t front = 1, shrunk = 1;
+    State agg_b = head;
+    std::size_t front = 1;
     while (front < count) {
-      // A cycle of as many rows as the front has. Rows of its first half shrink.
+      // As many rows as the front has; the last one flips.
       const std::size_t row = base + front, cycle = std::min(front, count - front);
       State* const back = slots + front;
-      const auto insert = [&](std::size_t i) {
-        value = lift_(row + i);
-        back[i] = value;
-        agg_b = op_.combine(agg_b, value);
-      };
-      agg_b = value = lift_(row);
+      State value = lift_(row);
+      agg_b = value;
       back[0] = value;
-      if (front > 1) {
-        emit_(row, op_.combine(head, agg_b));
-        std::size_t i = 1;
-        for (const std::size_t end = std::min(front / 2, cycle); i < end; ++i) {
-          shrink(i, front, agg_ra, accumulator);
-          insert(i);
-          emit_(row + i, op_.combine(head, agg_b));
-        }
-        shrunk = i;
-        for (const std::size_t end = std::min(front - 1, cycle); i < end; ++i) {
-          insert(i);
-          emit_(row + i, op_.combine(head, agg_b));
-        }
-        if (cycle < front) break;
-        insert(i);
+      for (std::size_t i = 1; i < cycle; ++i) {
+        emit_(row + i - 1, op_.combine(head, agg_b));
+        value = lift_(row + i);
+        agg_b = op_.combine(agg_b, value);
+        back[i] = value;
       }
-      // The last row flips.
-      agg_ra = agg_b;
-      accumulator = value;
-      slots[0] = head = op_.combine(head, agg_ra);
-      emit_(row + front - 1, head);
+      const State whole = op_.combine(head, agg_b);
+      emit_(row + cycle - 1, whole);
+      if (cycle < front) break;
+      head = whole;
+      slots[0] = head;
+      shrink(slots, front, agg_b, value);
       front *= 2;
-      shrunk = 1;
     }
     front_ = front;
     agg_b_ = agg_b;
-    if (base + count == rows_) return;
-    for (; shrunk < front / 2; ++shrunk) shrink(shrunk, front, agg_ra, accumulator);
   }
 
-  void shrink(std::size_t i, std::size_t front, const State& agg_ra, State& accumulator) {
-    State* const slots = slots_.data();
-    slots[i] = op_.combine(slots[i], agg_ra);
-    accumulator = op_.combine(slots[front - 1 - i], accumulator);
-    slots[front - 1 - i] = accumulator;
+  // The front of `half` folds, and the `half` rows after it that agg_ra folds, become one front.
+  void shrink(State* front, std::size_t half, State agg_ra, State accumulator) {
+    State* const last = front + 2 * half - 1;
+    for (std::size_t i = 1; i < half; ++i) {
+      front[i] = op_.combine(front[i], agg_ra);
+      accumulator = op_.combine(last[-static_cast<std::ptrdiff_t>(i)], accumulator);
+      last[-static_cast<std::ptrdiff_t>(i)] = accumulator;
+    }
   }
 
   // The one flip of a window that drains: as many rows of the front are left as the back has.
@@ -119,15 +106,8 @@ class DabaLiteColumn {
     const std::size_t half = window_ - front_;
     if (half == 0) return;
     State* const left = slots_.data() + front_ - half;
-    State* const right = slots_.data() + front_;
-    const State agg_ra = agg_b_;
-    State accumulator = right[half - 1];
-    left[0] = op_.combine(left[0], agg_ra);
-    for (std::size_t i = 1; i < half; ++i) {
-      left[i] = op_.combine(left[i], agg_ra);
-      accumulator = op_.combine(right[half - 1 - i], accumulator);
-      right[half - 1 - i] = accumulator;
-    }
+    left[0] = op_.combine(left[0], agg_b_);
+    shrink(left, half, agg_b_, slots_[window_ - 1]);
   }
 
   // The rows after the first window.
