@@ -311,6 +311,13 @@ class CompiledColumns final : public ErasedColumns {
   void lower(std::size_t row, const void* state) override {
     op_.lower(&op_, state, out_ + row * op_.result_bytes);
   }
+  bool lower_or_blank(std::size_t row, const void* state, bool empty) override {
+    empty ? blank(row) : lower(row, state);
+    return !empty;
+  }
+  void blank(std::size_t row) override {
+    std::memset(out_ + row * op_.result_bytes, 0, op_.result_bytes);
+  }
   nb::object finish() override { return results_; }
 
   // All rows by the operator's own loop.
