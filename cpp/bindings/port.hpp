@@ -95,6 +95,11 @@ class Columns<Op> {
   static constexpr bool needs_gil() { return true; }
   PyRef lift(std::size_t row) const { return op_.lift(reader_[row]); }
   void lower(std::size_t row, const PyRef& state) { writer_.set(row, op_.lower(state)); }
+  bool lower_or_blank(std::size_t row, const PyRef& state, bool empty) {
+    empty ? blank(row) : lower(row, state);
+    return !empty;
+  }
+  void blank(std::size_t row) { writer_.blank(row); }
   nb::object finish() { return op_.close(writer_.finish()); }
 
  private:

@@ -108,7 +108,9 @@ def open_rows(inputs: Layout, values: Any) -> list[Any]:
 
 
 def close_rows(results: str | Layout, rows: list[Any]) -> np.ndarray[Any, Any]:
-    """Results as an array: of numbers, or of structs where `returns` is a dict."""
+    """Results as an array: of numbers, or of structs where `returns` is a dict; None as zeros."""
     if isinstance(results, Layout):
-        return np.array([tuple(row.values()) for row in rows], dtype=results.dtype)
-    return np.array(rows, dtype=results)
+        nothing = (0,) * len(results.names)
+        tuples = [nothing if row is None else tuple(row.values()) for row in rows]
+        return np.array(tuples, dtype=results.dtype)
+    return np.array([0 if row is None else row for row in rows], dtype=results)
