@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,21 @@ inline bool same_value(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) return a == b || (a != a && b != b);
   return a == b;
 }
+
+// A value or null, where nulls are kept as values.
+template <class T>
+struct Maybe {
+  T value{};
+  std::int64_t some = 0;  // as wide as a number, so that no byte is left open
+  bool operator==(const Maybe& other) const {
+    return some == other.some && (some == 0 || same_value(value, other.value));
+  }
+  template <class Archive>
+  void archive(Archive& a) {
+    a(value);
+    a(some);
+  }
+};
 
 enum class End { kFirst, kLast };
 
