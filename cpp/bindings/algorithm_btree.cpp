@@ -8,7 +8,7 @@ template <class Op>
 struct BTreeBuild {
   static TreePtr make(const Op& op, const TreeOptions& options) {
     return std::make_unique<TreeFaceOf<Op, BTree<Op, Tick>>>(
-        op, BTree<Op, Tick>(op, options.min_arity));
+        op, BTree<Op, Tick>(op, options.min_arity), options.skips_nulls);
   }
 };
 

@@ -72,9 +72,9 @@ class Slots {
   Slots(KeyedCore& core, const Keys& keys, const std::vector<Tick>& times)
       : core_(core), slots_(keys.size(), kNoSlot) {
     if (core.keys() > 0 && keys.whole.has_value() != (core.text.size() == 0)) {
-      fail("ValueTypeError", std::string("this set has ") +
-                                 (keys.whole ? "texts as keys, got integers"
-                                             : "integers as keys, got texts"));
+      fail("ValueTypeError",
+           std::string("this set has ") +
+               (keys.whole ? "texts as keys, got integers" : "integers as keys, got texts"));
     }
     try {
       keys.whole ? add_whole(*keys.whole, times) : add_text(keys, times);
@@ -174,10 +174,9 @@ nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_t
   }
   if (!watermark.is_none()) bound = std::max(bound, after(core, watermark));
   Slots slots(core, keys, times);
-  const Bounds bounds{[&](Tick end) {
-                        return core.axis.first_inside(end, core.rule.range, core.rule.keeps_start);
-                      },
-                      [&](Tick end) { return core.rule.keeps_end ? end : end - 1; }};
+  const Bounds bounds{
+      [&](Tick end) { return core.axis.first_inside(end, core.rule.range, core.rule.keeps_start); },
+      [&](Tick end) { return core.rule.keeps_end ? end : end - 1; }};
   const Tick first = bound == kFirstTick
                          ? kFirstTick
                          : core.axis.first_inside(bound, core.rule.range, core.rule.keeps_start);
@@ -328,9 +327,9 @@ void bind_keyed(nb::module_& m) {
       .def("_copy_from",
            [](KeyedCore& core, KeyedCore& other) {
              const Turn turn(other.face());
-             core = KeyedCore{other.held->clone(), other.rule,   other.bounded, other.axis,
-                              other.whole,         other.text,   other.newest,  other.bound,
-                              other.late};
+             core = KeyedCore{other.held->clone(), other.rule,  other.bounded,
+                              other.axis,          other.whole, other.text,
+                              other.newest,        other.bound, other.late};
            })
       .def_prop_ro("entries", [](const KeyedCore& core) { return core.face().entries(); })
       .def_prop_ro("late", [](const KeyedCore& core) { return core.late; })

@@ -94,8 +94,9 @@ nb::object end_of(const TreeCore& t, bool young) {
 
 }  // namespace
 
-TreeOptions tree_options(nb::dict options) {
+TreeOptions tree_options(nb::handle op, nb::dict options) {
   TreeOptions result;
+  result.skips_nulls = !nb::cast<bool>(op.attr("keeps_nulls"));
   for (auto [key, value] : options) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "min_arity") result.min_arity = nb::cast<int>(value);
@@ -117,7 +118,7 @@ void bind_trees(nb::module_& m) {
       .def("__init__",
            [](TreeCore* self, const std::string& name, nb::handle op, nb::dict options) {
              const auto make = name == "fiba" ? make_fiba : make_btree;
-             new (self) TreeCore{make(spec_from(op), tree_options(options)), TimeAxis()};
+             new (self) TreeCore{make(spec_from(op), tree_options(op, options)), TimeAxis()};
            })
       .def(
           "_bulk_insert",
@@ -128,8 +129,9 @@ void bind_trees(nb::module_& m) {
           nb::arg("times").none(), nb::arg("values").none())
       .def(
           "_slide",
-          [](const TreeCore& t, const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig,
-                                                  nb::device::cpu>& times,
+          [](const TreeCore& t,
+             const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>&
+                 times,
              nb::handle values, std::uint64_t range, std::size_t bulk) {
             const std::vector<Tick> ticks(times.data(), times.data() + times.shape(0));
             return t.face().slide(ticks, values, range, bulk);

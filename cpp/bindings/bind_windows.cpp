@@ -34,7 +34,7 @@ std::unique_ptr<LiveWindow> make_window(const std::string& name, nb::handle op, 
                                         nb::dict options) {
   if (name != "fiba")
     return std::make_unique<Window>(make_face(name, op, options), rule_from(rule));
-  return std::make_unique<LateWindow>(make_fiba(spec_from(op), tree_options(options)),
+  return std::make_unique<LateWindow>(make_fiba(spec_from(op), tree_options(op, options)),
                                       rule_from(rule));
 }
 

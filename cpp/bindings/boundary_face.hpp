@@ -35,6 +35,7 @@ struct BoundaryOptions {
   bool timed = false;
   double combine_time = 0;  // of one combine, in the unit of range and slide
   bool checked = false, counted = false;
+  bool skips_nulls = true;  // None adds nothing; else it is a value
 };
 
 // Column(op, rows, range, slide, chunk, lift, emit, partial) slides a whole column.
@@ -67,17 +68,26 @@ class BoundaryRowsFace final : public BoundaryFace {
 
   PyObject* query() override {
     if (!rows_.complete()) return Port<Op>::lower(op_, op_.identity(), true);
-    return Port<Op>::lower(op_, rows_.query(), false);
+    return Port<Op>::lower(op_, rows_.query(), only_nulls_);
   }
 
   PyObject* push(PyObject* value) override {
-    State state = Port<Op>::lift(op_, value);
+    const bool null = options_.skips_nulls && Port<Op>::is_null(op_, value);
+    State state = null ? State(op_.identity()) : Port<Op>::lift(op_, value);
+    const auto range = static_cast<std::size_t>(options_.range);
+    const std::size_t leaving = held_ == range ? 1 : 0;
+    const bool only_nulls = nulls_.count() - nulls_.among_oldest(leaving) + (null ? 1 : 0) == range;
+    bool closed = false;
     if (options_.checked) contents_.push_back(state);
     try {
       PyObject* result = transact(rows_, [&] {
-        return rows_.insert(std::move(state)) ? Port<Op>::lower(op_, rows_.query(), false)
-                                              : Py_NewRef(Py_None);
+        closed = rows_.insert(std::move(state));
+        return closed ? Port<Op>::lower(op_, rows_.query(), only_nulls) : Py_NewRef(Py_None);
       });
+      if (closed) only_nulls_ = only_nulls;
+      nulls_.pop(leaving);
+      held_ -= leaving;
+      nulls_.push(null, held_++);
       remember();
       return result;
     } catch (...) {
@@ -91,6 +101,7 @@ class BoundaryRowsFace final : public BoundaryFace {
     const auto slide = static_cast<std::size_t>(options_.slide);
     Columns<Op> columns(op_, values, slide);
     const auto run = [&] {
+      if (options_.skips_nulls && columns.any_null()) return slide_nulls(columns, range, slide);
       Column::slide(
           op_, columns.rows(), range, slide, options_.chunk,
           [&](std::size_t row) { return columns.lift(row); },
@@ -106,6 +117,19 @@ class BoundaryRowsFace final : public BoundaryFace {
   }
 
  private:
+  // Step by step: the kernels know nothing of nulls.
+  void slide_nulls(Columns<Op>& columns, std::size_t range, std::size_t slide) const {
+    const ValueCounts values(columns);
+    BoundaryRows<Engine> rows(op_, range, slide, options_.chunk);
+    for (std::size_t row = 0; row < columns.rows(); ++row) {
+      rows.insert(columns.null(row) ? State(op_.identity()) : columns.lift(row));
+      if ((row + 1) % slide != 0) continue;
+      const std::size_t first = row + 1 > range ? row + 1 - range : 0, result = row / slide;
+      values.any(first, row + 1) ? columns.lower(result, rows.query())
+                                 : columns.lower_empty(result);
+    }
+  }
+
   // Keeps the last closed window and what came after it.
   void remember() {
     if (!options_.checked) return;
@@ -116,6 +140,9 @@ class BoundaryRowsFace final : public BoundaryFace {
   template <class Archive>
   void archive(Archive& a) {
     rows_.archive(a);
+    a(nulls_, held_, only_nulls_);
+    expect(held_ <= static_cast<std::size_t>(options_.range) && nulls_.fits(held_),
+           "the nulls are not those of the rows");
     if (options_.checked) archive_states(a, op_, contents_);
   }
 
@@ -123,6 +150,9 @@ class BoundaryRowsFace final : public BoundaryFace {
   BoundaryOptions options_;
   BoundaryRows<Engine> rows_;
   std::deque<State> contents_;  // only when checked
+  NullFlags nulls_;             // of the last rows, as many as a window holds
+  std::size_t held_ = 0;        // how many these are
+  bool only_nulls_ = false;     // of the last closed window
 };
 
 template <class Op, class Engine>
@@ -132,6 +162,7 @@ class BoundaryTimeFace final : public BoundaryFace {
  public:
   BoundaryTimeFace(Op op, const BoundaryOptions& options)
       : op_(op),
+        skips_nulls_(options.skips_nulls),
         range_(options.range),
         slide_(options.slide),
         engine_(op, static_cast<std::size_t>(range_ / slide_), range_ % slide_ != 0,
@@ -150,29 +181,36 @@ class BoundaryTimeFace final : public BoundaryFace {
   void save(Saver& a) override { archive(a); }
   void load(Loader& a) override { archive(a); }
   PyObject* query() override {
-    return last_ ? Port<Op>::lower(op_, *last_, false) : Py_NewRef(Py_None);
+    return last_ ? Port<Op>::lower(op_, *last_, last_only_nulls_) : Py_NewRef(Py_None);
   }
 
   PyObject* push(PyObject* time, PyObject* value) override {
     const std::int64_t now = in_order(time);
-    auto state = Port<Op>::lift(op_, value);
+    const bool null = skips_nulls_ && Port<Op>::is_null(op_, value);
+    State state = null ? State(op_.identity()) : Port<Op>::lift(op_, value);
     std::optional<State> last;
+    bool only_nulls = false;
     nb::list closed = transact(engine_, [&] {
-      nb::list result = close_until(now, last);
+      nb::list result = close_until(now, last, only_nulls);
       engine_.add(std::move(state), now - slice_of(now) * slide_ >= slide_ - range_ % slide_);
       return result;
     });
-    commit(now, last);
+    commit(now, last, only_nulls);
     newest_ = now;
     any_ = true;
+    if (!null) {
+      newest_value_ = now;
+      any_value_ = true;
+    }
     return closed.release().ptr();
   }
 
   PyObject* advance(PyObject* time) override {
     const std::int64_t now = in_order(time);
     std::optional<State> last;
-    nb::list closed = transact(engine_, [&] { return close_until(now, last); });
-    commit(now, last);
+    bool only_nulls = false;
+    nb::list closed = transact(engine_, [&] { return close_until(now, last, only_nulls); });
+    commit(now, last, only_nulls);
     return closed.release().ptr();
   }
 
@@ -196,7 +234,7 @@ class BoundaryTimeFace final : public BoundaryFace {
 
   // Closes the slices before that of `now`; (end, result) of each window that holds a value, and
   // the state of the last of them.
-  nb::list close_until(std::int64_t now, std::optional<State>& newest) {
+  nb::list close_until(std::int64_t now, std::optional<State>& newest, bool& only_nulls) {
     nb::list closed;
     if (!started_) return closed;
     const std::int64_t open = slice_of(now_), next = slice_of(now);
@@ -207,24 +245,28 @@ class BoundaryTimeFace final : public BoundaryFace {
     }
     for (std::int64_t end = open + 1; end <= last; ++end) {
       engine_.close_slice();
-      closed.append(
-          nb::make_tuple(end * slide_, nb::steal(Port<Op>::lower(op_, engine_.query(), false))));
+      const int128 start = static_cast<int128>(end) * slide_ - range_;
+      only_nulls = !any_value_ || newest_value_ < start;
+      closed.append(nb::make_tuple(end * slide_,
+                                   nb::steal(Port<Op>::lower(op_, engine_.query(), only_nulls))));
     }
     if (last > open) newest = engine_.query();
     engine_.skip_slices(static_cast<std::uint64_t>(next - std::max(last, open)));
     return closed;
   }
 
-  void commit(std::int64_t now, std::optional<State>& last) {
+  void commit(std::int64_t now, std::optional<State>& last, bool only_nulls) {
     now_ = now;
     started_ = true;
-    if (last) last_ = std::move(last);
+    if (!last) return;
+    last_ = std::move(last);
+    last_only_nulls_ = only_nulls;
   }
 
   template <class Archive>
   void archive(Archive& a) {
     engine_.archive(a);
-    a(started_, any_, now_, newest_);
+    a(started_, any_, now_, newest_, any_value_, newest_value_, last_only_nulls_);
     bool closed = last_.has_value();
     a(closed);
     if constexpr (Archive::kLoading) {
@@ -236,11 +278,14 @@ class BoundaryTimeFace final : public BoundaryFace {
   }
 
   Op op_;
+  bool skips_nulls_;
   std::int64_t range_, slide_;
   Engine engine_;
-  bool started_ = false, any_ = false;
+  bool started_ = false, any_ = false, any_value_ = false;
   std::int64_t now_ = 0, newest_ = 0;
-  std::optional<State> last_;  // of the last window that closed with values
+  std::int64_t newest_value_ = 0;  // of what is not null
+  std::optional<State> last_;      // of the last window that closed with rows
+  bool last_only_nulls_ = false;
 };
 
 template <template <class> class Engine, class Column>

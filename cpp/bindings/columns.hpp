@@ -10,7 +10,21 @@
 namespace slidefold::bindings {
 
 template <class In>
-class Reader;
+class Reader;  // size(), operator[](row), null(row), any_null()
+
+// Which rows of a sequence are None. Arrays have no nulls.
+class NullRows {
+ public:
+  void mark(std::size_t row) {
+    if (row >= flags_.size()) flags_.resize(row + 1);
+    flags_[row] = true;
+  }
+  bool null(std::size_t row) const { return row < flags_.size() && flags_[row]; }
+  bool any_null() const { return !flags_.empty(); }
+
+ private:
+  std::vector<bool> flags_;
+};
 
 // Any Python sequence, one object at a time. It is held as a tuple: a user's operator may change a
 // list while it is read.
@@ -34,8 +48,8 @@ class Sequence {
 };
 
 template <class T>
-  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
-class Reader<T> {
+  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>)
+class Reader<T> : public NullRows {
   using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
  public:
@@ -44,9 +58,16 @@ class Reader<T> {
   explicit Reader(nb::handle values) {
     if (PyList_CheckExact(values.ptr()) || PyTuple_CheckExact(values.ptr())) {
       const Sequence items(values);
-      for (std::size_t i = 0; i < items.size(); ++i) own_.push_back(Value<T>::from(items[i]));
-      data_ = own_.data();
-      size_ = own_.size();
+      size_ = items.size();
+      own_ = std::make_unique<T[]>(size_);
+      data_ = own_.get();
+      for (std::size_t i = 0; i < size_; ++i) {
+        if (items[i] == Py_None) {
+          mark(i);
+        } else {
+          own_[i] = Value<T>::from(items[i]);
+        }
+      }
       return;
     }
     const bool fits = nb::try_cast<Array>(values, array_, false);
@@ -75,7 +96,7 @@ class Reader<T> {
   }
 
   Array array_;
-  std::vector<T> own_;  // of a list or a tuple
+  std::unique_ptr<T[]> own_;  // of a list or a tuple
   const T* data_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -86,16 +107,26 @@ class Reader<PyRef> : public Sequence {
   static constexpr bool needs_gil = true;
   using Sequence::Sequence;
   PyRef operator[](std::size_t row) const { return PyRef::borrow(Sequence::operator[](row)); }
+  bool null(std::size_t row) const { return Sequence::operator[](row) == Py_None; }
+  bool any_null() const {
+    for (std::size_t row = 0; row < size(); ++row) {
+      if (null(row)) return true;
+    }
+    return false;
+  }
 };
 
 template <>
-class Reader<std::string> {
+class Reader<std::string> : public NullRows {
  public:
   static constexpr bool needs_gil = false;
   explicit Reader(nb::handle values) {
     const Sequence items(values);
     texts_.reserve(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) texts_.push_back(to_string(items[i]));
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i] == Py_None) mark(i);
+      texts_.push_back(items[i] == Py_None ? std::string() : to_string(items[i]));
+    }
   }
   std::size_t size() const { return texts_.size(); }
   const std::string& operator[](std::size_t row) const { return texts_[row]; }
@@ -105,7 +136,7 @@ class Reader<std::string> {
 };
 
 template <>
-class Reader<Anything> {
+class Reader<Anything> : public NullRows {
  public:
   static constexpr bool needs_gil = false;
   explicit Reader(nb::handle values) {
@@ -115,12 +146,33 @@ class Reader<Anything> {
       fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
     }
     size_ = static_cast<std::size_t>(size);
+    if (!PyList_CheckExact(values.ptr()) && !PyTuple_CheckExact(values.ptr())) return;
+    const Sequence items(values);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i] == Py_None) mark(i);
+    }
   }
   std::size_t size() const { return size_; }
   Anything operator[](std::size_t) const { return {}; }
 
  private:
   std::size_t size_;
+};
+
+template <class T>
+class Reader<Maybe<T>> {
+ public:
+  static constexpr bool needs_gil = Reader<T>::needs_gil;
+  explicit Reader(nb::handle values) : values_(values) {}
+  std::size_t size() const { return values_.size(); }
+  Maybe<T> operator[](std::size_t row) const {
+    return null(row) ? Maybe<T>{} : Maybe<T>{values_[row], 1};
+  }
+  bool null(std::size_t row) const { return values_.null(row); }
+  bool any_null() const { return values_.any_null(); }
+
+ private:
+  Reader<T> values_;
 };
 
 template <class Arg, class Key>
@@ -136,6 +188,8 @@ class Reader<Pair<Arg, Key>> {
   }
   std::size_t size() const { return args_.size(); }
   Pair<Arg, Key> operator[](std::size_t row) const { return {args_[row], keys_[row]}; }
+  bool null(std::size_t row) const { return args_.null(row) || keys_.null(row); }
+  bool any_null() const { return args_.any_null() || keys_.any_null(); }
 
  private:
   static nb::handle part(nb::handle values, Py_ssize_t which) {
@@ -149,7 +203,8 @@ class Reader<Pair<Arg, Key>> {
   Reader<Key> keys_;
 };
 
-// Results: arrays for numbers, lists for everything else. A row without a result is NaN or None.
+// Results: arrays for numbers, lists for everything else. A row without a result is NaN or None; an
+// array of integers or bools has no room for it and becomes a list.
 template <class Out>
 class Writer {
  public:
@@ -178,11 +233,23 @@ class ArrayWriter {
         data_(nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(array_).data()) {}
   void set(std::size_t row, T value) { data_[row] = value; }
   void blank(std::size_t row) { data_[row] = T{}; }  // where a mask says that there is nothing
-  nb::object finish() { return array_; }
+  void set_null(std::size_t row) {
+    data_[row] = T{};
+    nulls_.push_back(row);
+  }
+  nb::object finish() {
+    if (nulls_.empty()) return array_;
+    nb::object list = array_.attr("tolist")();
+    for (const std::size_t row : nulls_) {
+      PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(row), Py_NewRef(Py_None));
+    }
+    return list;
+  }
 
  private:
   nb::object array_;
   T* data_;
+  std::vector<std::size_t> nulls_;
 };
 
 template <>
@@ -196,9 +263,12 @@ template <>
 class Writer<std::int64_t> : public ArrayWriter<std::int64_t> {
  public:
   using ArrayWriter::ArrayWriter;
-  void set_null(std::size_t) {
-    fail("ValueTypeError", "a row without a result in an int64 column");
-  }
+};
+
+template <>
+class Writer<bool> : public ArrayWriter<bool> {
+ public:
+  using ArrayWriter::ArrayWriter;
 };
 
 }  // namespace slidefold::bindings

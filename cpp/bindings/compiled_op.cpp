@@ -299,6 +299,10 @@ class CompiledColumns final : public ErasedColumns {
   }
   std::size_t rows() const override { return rows_; }
   bool needs_gil() const override { return false; }
+  bool null(std::size_t) const override { return false; }  // arrays have none
+  bool any_null() const override { return false; }
+  void refuse_nulls() const override {}
+  void lower_empty(std::size_t row) override { blank(row); }
   void lift(std::size_t row, void* out) const override {
     Scratch scratch(op_.input_bytes);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -363,8 +367,15 @@ PortTable table_of(const Compiled& op, bool exact) {
   algebra.save = save_fields;
   algebra.load = load_fields;
   rooms(op.state_bytes, algebra);
-  table.may_fail = false;
-  table.calls_out = false;
+  table.may_fail = [](const void*) { return false; };
+  table.calls_out = [](const void*) { return false; };
+  table.is_null = [](const void*, PyObject* value) {
+    if (!PyTuple_Check(value)) return value == Py_None;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+      if (PyTuple_GET_ITEM(value, i) == Py_None) return true;
+    }
+    return false;
+  };
   table.lift = lift_object;
   table.lower = lower_object;
   table.columns = [](const void* context, nb::handle values,

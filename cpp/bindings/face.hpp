@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 
+#include "nulls.hpp"
 #include "port.hpp"
 #include "slidefold/columns/slide.hpp"
 #include "slidefold/storage/ring.hpp"
@@ -91,6 +92,7 @@ struct Options {
   bool counted = false;      // count the combines
   bool batch = false;        // FlatFat: repair the tree at a trigger only
   std::size_t capacity = 0;  // FlatFat: fixed capacity, 0 grows
+  bool skips_nulls = true;   // None adds nothing; else it is a value
 };
 
 // The algorithm that runs a whole column where it differs from the one that takes single events.
@@ -110,15 +112,20 @@ class FaceOf : public Face {
 
  public:
   FaceOf(Op op, Algorithm algorithm, const Options& options)
-      : op_(std::move(op)), algorithm_(std::move(algorithm)), checked_(options.checked) {
+      : op_(std::move(op)),
+        algorithm_(std::move(algorithm)),
+        checked_(options.checked),
+        skips_nulls_(options.skips_nulls),
+        may_fail_(Port<Op>::may_fail(op_)) {
     calls_out_ = Port<Op>::calls_out(op_);
   }
 
   std::unique_ptr<Face> clone() const override { return std::make_unique<FaceOf>(*this); }
   std::size_t size() const override { return algorithm_.size(); }
-  std::size_t bytes() const override { return algorithm_.bytes(); }
+  std::size_t bytes() const override { return algorithm_.bytes() + nulls_.bytes(); }
 
   void check() const override {
+    require(null_rows() <= size(), "N1: no more nulls than rows");
     if (!checked_) return algorithm_.check(nullptr);
     const std::vector<State> contents(contents_.begin(), contents_.end());
     algorithm_.check(&contents);
@@ -128,11 +135,12 @@ class FaceOf : public Face {
   void load(Loader& a) override { archive(a); }
 
   PyObject* query() override {
-    return guarded([&] { return lowered(); });
+    return guarded([&] { return lowered(null_rows()); });
   }
 
   void insert(PyObject* value) override {
-    State state = Port<Op>::lift(op_, value);
+    const bool null = is_null(value);
+    State state = lifted(value, null);
     if (checked_) contents_.push_back(state);
     try {
       guarded([&] { algorithm_.insert(std::move(state)); });
@@ -140,6 +148,7 @@ class FaceOf : public Face {
       if (checked_) contents_.pop_back();
       throw;
     }
+    nulls_.push(null, size() - 1);
   }
 
   void evict(std::size_t count) override {
@@ -151,15 +160,17 @@ class FaceOf : public Face {
   }
 
   PyObject* push(PyObject* value, std::size_t evictions) override {
-    State state = Port<Op>::lift(op_, value);
+    const bool null = is_null(value);
+    State state = lifted(value, null);
     if (checked_) contents_.push_back(state);
     try {
       PyObject* result = guarded([&] {
         for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
         algorithm_.insert(std::move(state));
-        return lowered();
+        return lowered(nulls_.count() - nulls_.among_oldest(evictions) + (null ? 1 : 0));
       });
       forget(evictions);
+      nulls_.push(null, size() - 1);
       return result;
     } catch (...) {
       if (checked_) contents_.pop_back();
@@ -168,14 +179,18 @@ class FaceOf : public Face {
   }
 
   PyObject* push_behind(PyObject* value, bool flush, std::size_t evictions) override {
-    State state = Port<Op>::lift(op_, value);
+    const bool null = is_null(value);
+    State state = lifted(value, null);
     PyObject* result = guarded([&] {
       if (flush) insert_waiting();
       for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
-      return lowered();
+      const std::size_t hidden = flush ? 0 : waiting_nulls_;
+      return lowered(nulls_.count() - nulls_.among_oldest(evictions) - hidden);
     });
     if (flush) settle_waiting();
     forget(evictions);
+    nulls_.push(null, size() + waiting());
+    waiting_nulls_ += null ? 1 : 0;
     waiting_.push_back(std::move(state));
     return result;
   }
@@ -192,7 +207,7 @@ class FaceOf : public Face {
 
   nb::object slide(nb::handle values, std::size_t window, bool drain) const override {
     if constexpr (Erased<Op> && leaves_columns<Algorithm>) {
-      if (!drain && ports(op_).slide != nullptr) {
+      if (!drain && ports(op_).slide != nullptr) {  // over arrays, which have no nulls
         return ports(op_).slide(op_.context.get(), values, window);
       }
     }
@@ -200,6 +215,7 @@ class FaceOf : public Face {
       using Runner = typename ForColumns<Algorithm>::type;
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
       const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
+      if (skips_nulls_ && columns.any_null()) return slide_nulls(columns, window, drain);
       if (drain) {
         if constexpr (requires { ForColumns<Algorithm>::drain(op_, rows, window, lift, emit); }) {
           return ForColumns<Algorithm>::drain(op_, rows, window, lift, emit);
@@ -220,7 +236,10 @@ class FaceOf : public Face {
     std::vector<std::int64_t> steps;
     over_column(values, [&](auto& columns, std::size_t rows) {
       Algorithm runner(op_);
-      const auto lift = [&](std::size_t row) { return columns.lift(row); };
+      const bool nulls = skips_nulls_ && columns.any_null();
+      const auto lift = [&](std::size_t row) {
+        return nulls && columns.null(row) ? op_.identity() : columns.lift(row);
+      };
       // All results go to one row: a fresh page of the result is not the algorithm's latency.
       const auto emit = [&](std::size_t, const State& state) { columns.lower(0, state); };
       steps = slidefold::latencies(runner, rows, window, lift, emit);
@@ -247,20 +266,31 @@ class FaceOf : public Face {
   template <class Step>
   auto guarded(Step&& step) {
     if constexpr (fallible_v<Op>) {
-      if (Port<Op>::may_fail(op_)) return transact(algorithm_, step);
+      if (may_fail_) return transact(algorithm_, step);
     }
     return step();
   }
 
-  PyObject* lowered() { return Port<Op>::lower(op_, algorithm_.query(), algorithm_.size() == 0); }
+  bool is_null(PyObject* value) const { return skips_nulls_ && Port<Op>::is_null(op_, value); }
+  State lifted(PyObject* value, bool null) const {
+    return null ? State(op_.identity()) : Port<Op>::lift(op_, value);
+  }
+  PyObject* lowered(std::size_t nulls) {
+    return Port<Op>::lower(op_, algorithm_.query(), algorithm_.size() == nulls);
+  }
+  virtual std::size_t null_rows() const { return nulls_.count() - waiting_nulls_; }
 
+  // The oldest rows have left.
   void forget(std::size_t count) {
+    nulls_.pop(count);
     if (checked_) contents_.erase(contents_.begin(), contents_.begin() + static_cast<long>(count));
   }
 
   Op op_;
   Algorithm algorithm_;
   bool checked_;
+  bool skips_nulls_;
+  bool may_fail_;
   std::deque<State> contents_;  // only when checked_
 
  private:
@@ -270,12 +300,33 @@ class FaceOf : public Face {
   void settle_waiting() {
     if (checked_) contents_.insert(contents_.end(), waiting_.begin(), waiting_.end());
     waiting_.clear();
+    waiting_nulls_ = 0;
+  }
+
+  // Step by step: the kernels know nothing of nulls.
+  template <class AnyColumns>
+  void slide_nulls(AnyColumns& columns, std::size_t window, bool drain) const {
+    const ValueCounts values(columns);
+    const auto lift = [&](std::size_t row) {
+      return columns.null(row) ? State(op_.identity()) : columns.lift(row);
+    };
+    const auto emit = [&](std::size_t row, const State& state) {
+      const std::size_t full = row + 1 > window ? row + 1 - window : 0;
+      const std::size_t first = drain ? row - row % window : full;
+      values.any(first, row + 1) ? columns.lower(row, state) : columns.lower_empty(row);
+    };
+    Algorithm runner(op_);
+    drain ? slidefold::drain(runner, columns.rows(), window, lift, emit)
+          : slidefold::slide(runner, columns.rows(), window, lift, emit);
   }
 
   template <class Archive>
   void archive(Archive& a) {
     algorithm_.archive(a);
     archive_states(a, op_, waiting_);
+    a(nulls_, waiting_nulls_);
+    expect(nulls_.fits(size() + waiting()) && waiting_nulls_ <= nulls_.count(),
+           "the nulls are not those of the rows");
     if (checked_) archive_states(a, op_, contents_);
   }
 
@@ -292,6 +343,8 @@ class FaceOf : public Face {
   }
 
   std::vector<State> waiting_;
+  NullFlags nulls_;  // of the rows that the algorithm holds, then of those that wait
+  std::size_t waiting_nulls_ = 0;
 };
 
 }  // namespace slidefold::bindings

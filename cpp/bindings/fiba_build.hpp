@@ -39,7 +39,7 @@ TreePtr make_fiba_over(const Op& op, const TreeOptions& options) {
   using Tree = Fiba<Op, Tick>;
   Tree tree = options.max_arity == 0 ? Tree(op, options.min_arity)
                                      : Tree(op, options.min_arity, options.max_arity);
-  return std::make_unique<TreeFaceOf<Op, Tree>>(op, std::move(tree));
+  return std::make_unique<TreeFaceOf<Op, Tree>>(op, std::move(tree), options.skips_nulls);
 }
 
 // Null if the spec names none of the integer ones.

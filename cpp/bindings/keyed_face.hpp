@@ -60,16 +60,17 @@ class KeyedFaceOf final : public KeyedFace {
                   const Bounds& bounds, Tick first, std::vector<Slot>& emptied) override {
     Columns<Op> columns(op_, values);
     if (columns.rows() != times.size()) {
-      fail("ValueTypeError",
-           "times and values differ in length: " + std::to_string(times.size()) + " and " +
-               std::to_string(columns.rows()));
+      fail("ValueTypeError", "times and values differ in length: " + std::to_string(times.size()) +
+                                 " and " + std::to_string(columns.rows()));
     }
+    columns.refuse_nulls();
     nb::object valid = nb::module_::import_("numpy").attr("zeros")(times.size(), "bool");
     bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
     const auto run = [&] {
       windows_.push(
           slots, times, [&](std::size_t row) { return columns.lift(row); }, bounds.since,
-          bounds.until, [&](std::size_t row, const State& state, bool empty) {
+          bounds.until,
+          [&](std::size_t row, const State& state, bool empty) {
             flags[row] = columns.lower_or_blank(row, state, empty);
           });
       // Each key is looked at again after as many rows as there are keys.

@@ -14,6 +14,7 @@ namespace slidefold::bindings {
 
 void bind_keyed(nb::module_& m);
 void bind_algebra(nb::module_& m);
+void bind_sketches(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_windows(nb::module_& m);
 
@@ -160,7 +161,10 @@ void bind_boundary(nb::module_& m) {
       .def("__init__",
            [](BoundaryCore* self, bool parallel, nb::handle op, nb::dict options) {
              const auto make = parallel ? make_pba : make_sba;
-             new (self) BoundaryCore(make(spec_from(op), boundary_options(options)));
+             const Spec spec = spec_from(op);
+             BoundaryOptions chosen = boundary_options(options);
+             chosen.skips_nulls = !spec.keeps_nulls;
+             new (self) BoundaryCore(make(spec, chosen));
            })
       .def("query",
            [](BoundaryCore& b) {
@@ -200,43 +204,6 @@ void bind_boundary(nb::module_& m) {
   });
 }
 
-// Asks with the type of the values that the filter holds: of integers, 3.0 is 3.
-bool bloom_contains(const BloomFilter& filter, PyObject* value) {
-  if (filter.key == BloomKey::kText) return filter.contains(hash_value(to_string(value)));
-  if (filter.key == BloomKey::kReal) return filter.contains(hash_value(to_double(value)));
-  if (!PyFloat_Check(value)) return filter.contains(hash_value(to_int64(value)));
-  const double real = PyFloat_AS_DOUBLE(value);
-  if (real != std::floor(real) || real < -0x1p63 || real >= 0x1p63) return false;
-  return filter.contains(hash_value(static_cast<std::int64_t>(real)));
-}
-
-void bind_bloom(nb::module_& m) {
-  auto filter_class = nb::class_<BloomFilter>(
-      m, "BloomFilter", "A Bloom filter: `value in filter` is never wrong when it says no.");
-  filter_class
-      .def(
-          "__contains__",
-          [](const BloomFilter& filter, nb::handle value) {
-            return bloom_contains(filter, value.ptr());
-          },
-          nb::arg("value").none())
-      .def_ro("bits", &BloomFilter::bits)
-      .def_ro("hashes", &BloomFilter::hashes)
-      .def("to_bytes",
-           [](const BloomFilter& filter) {
-             return nb::bytes(filter.words.data(), filter.words.size() * sizeof(std::uint64_t));
-           })
-      .def(
-          "__eq__",
-          [](const BloomFilter& a, nb::handle other) {
-            if (!nb::isinstance<BloomFilter>(other)) return false;
-            const auto& b = nb::cast<const BloomFilter&>(other);
-            return a.key == b.key && a.bits == b.bits && a.hashes == b.hashes && a.words == b.words;
-          },
-          nb::arg("other").none());
-  filter_class.attr("__hash__") = nb::none();  // compared by value
-}
-
 template <class Error>
 void translate(const std::exception_ptr& exception, void* kind) {
   try {
@@ -256,7 +223,7 @@ NB_MODULE(_native_ext, m) {
   nb::register_exception_translator(translate<BadState>, name_of("StateError"));
   nb::register_exception_translator(translate<std::length_error>, name_of("CapacityError"));
   nb::register_exception_translator(translate<std::out_of_range>, name_of("EmptyWindowError"));
-  bind_bloom(m);
+  bind_sketches(m);
   bind_aggregator(m);
   bind_boundary(m);
   bind_keyed(m);

@@ -39,15 +39,18 @@ struct ObjectOp {
   State identity() const { return identity_; }
   State lift(const In& value) const { return call("lift", lift_, value); }
   State combine(const State& older, const State& newer) const {
-    if (neutral_ && older.get() == neutral_.get()) return newer;
-    if (neutral_ && newer.get() == neutral_.get()) return older;
+    if (is_neutral(older)) return newer;
+    if (is_neutral(newer)) return older;
     return call("combine", combine_, older, newer);
   }
+  bool defined(const State& state) const { return !is_neutral(state); }
   Out lower(const State& state) const { return call("lower", lower_, state); }
   State remove(const State& whole, const State& older) const {
-    return call("remove", remove_, whole, older);
+    return is_neutral(older) ? whole : call("remove", remove_, whole, older);
   }
   bool newer_wins(const State& older, const State& newer) const {
+    if (is_neutral(newer)) return false;
+    if (is_neutral(older)) return true;
     const PyRef result = call("newer_wins", newer_wins_, older, newer);
     const int truth = PyObject_IsTrue(result.get());
     if (truth < 0) throw nb::python_error();
@@ -58,7 +61,7 @@ struct ObjectOp {
   // By the class's own dump and load, or as a plain value.
   template <class Archive>
   void archive(Archive& a, State& state) const {
-    bool neutral = neutral_ && state.get() == neutral_.get();
+    bool neutral = is_neutral(state);
     a(neutral);
     if (neutral) {
       expect(static_cast<bool>(neutral_), "a state is neutral, but the operator has an identity");
@@ -68,7 +71,8 @@ struct ObjectOp {
     } else if constexpr (Archive::kLoading) {
       std::string bytes;
       a.blob(bytes);
-      state = call("load", load_, PyRef::steal(nb::bytes(bytes.data(), bytes.size()).release().ptr()));
+      state =
+          call("load", load_, PyRef::steal(nb::bytes(bytes.data(), bytes.size()).release().ptr()));
     } else {
       const PyRef bytes = call("dump", dump_, state);
       if (!PyBytes_Check(bytes.get())) {
@@ -79,8 +83,8 @@ struct ObjectOp {
     }
   }
 
-  bool invertible() const { return static_cast<bool>(remove_); }
-  bool selective() const { return static_cast<bool>(newer_wins_); }
+  bool has_remove() const { return static_cast<bool>(remove_); }
+  bool has_newer_wins() const { return static_cast<bool>(newer_wins_); }
   bool commutes() const { return commutes_; }
 
   nb::object open(nb::handle values) const {
@@ -91,6 +95,8 @@ struct ObjectOp {
   }
 
  private:
+  bool is_neutral(const State& state) const { return neutral_ && state.get() == neutral_.get(); }
+
   template <class... Args>
   PyRef call(const char* what, const PyRef& function, const Args&... args) const {
     PyObject* arguments[] = {nullptr, args.get()...};

@@ -1,115 +1,116 @@
-// The table of operators. A new one is a header and a line here.
-#include <cstddef>
+// The table of operators, family by family. A new one is a header and a line in its family's file.
+#include <nanobind/stl/string.h>
 
 #include "compiled_op.hpp"
-#include "registry.hpp"
-#include "slidefold/operators/positional.hpp"
+#include "family.hpp"
 
 namespace slidefold::bindings {
 namespace {
 
-template <class Visit>
-auto with_number(const std::string& dtype, Visit&& visit) {
-  return dtype == "int64" ? visit(std::int64_t{}) : visit(double{});
+MaybeMade users_family(const Spec& spec) {
+  if (spec.name != "object") return {};
+  ObjectOp op(spec.params);
+  Traits traits = traits_of(op);
+  traits.invertible = op.has_remove();
+  traits.selective = op.has_newer_wins();
+  traits.commutative = op.commutes();
+  return made(std::move(op), traits);
 }
 
-template <class Visit>
-auto with_value(const std::string& dtype, Visit&& visit) {
-  if (dtype == "str") return visit(std::string{});
-  if (dtype == "object") return visit(PyRef{});
-  return with_number(dtype, visit);
-}
-
-template <Extreme kind, class Visit>
-auto with_extreme_by(const Spec& spec, Visit&& visit) {
-  return with_number(spec.key, [&](auto key) {
-    return with_value(spec.dtype, [&](auto arg) {
-      return visit(ExtremeBy<kind, decltype(arg), decltype(key)>{});
-    });
-  });
-}
-
-template <class Visit>
-auto with_bloom(const Spec& spec, Visit&& visit) {
-  const auto bloom = [&](auto t) {
-    BloomOf<decltype(t)> op;
-    op.bits = static_cast<std::uint64_t>(spec.number("bits"));
-    op.hashes = static_cast<std::uint64_t>(spec.number("hashes"));
-    return visit(op);
-  };
-  return spec.dtype == "str" ? bloom(std::string{}) : with_number(spec.dtype, bloom);
-}
-
-// Calls visit with the operator that the spec names.
-template <class Visit>
-auto with_operator(const Spec& spec, Visit&& visit) {
-  const std::string_view name = spec.name;
-  const auto number = [&](auto&& use) { return with_number(spec.dtype, use); };
-  const auto value = [&](auto&& use) { return with_value(spec.dtype, use); };
-  const auto var = [&](bool root) {
-    return number([&](auto t) { return visit(Var<decltype(t)>{spec.number("ddof"), root}); });
-  };
-  using enum Extreme;
-  if (name == "count") return visit(Count{});
-  if (name == "sum") return number([&](auto t) { return visit(Sum<decltype(t)>{}); });
-  if (name == "mean") return number([&](auto t) { return visit(Mean<decltype(t)>{}); });
-  if (name == "geomean") return number([&](auto t) { return visit(Geomean<decltype(t)>{}); });
-  if (name == "var") return var(false);
-  if (name == "std") return var(true);
-  if (name == "min") return number([&](auto t) { return visit(MinMax<kMin, decltype(t)>{}); });
-  if (name == "max") return number([&](auto t) { return visit(MinMax<kMax, decltype(t)>{}); });
-  if (name == "min_count")
-    return number([&](auto t) { return visit(ExtremeCount<kMin, decltype(t)>{}); });
-  if (name == "max_count")
-    return number([&](auto t) { return visit(ExtremeCount<kMax, decltype(t)>{}); });
-  if (name == "min_by") return with_extreme_by<kMin>(spec, visit);
-  if (name == "max_by") return with_extreme_by<kMax>(spec, visit);
-  if (name == "first")
-    return value([&](auto t) { return visit(AtEnd<End::kFirst, decltype(t)>{}); });
-  if (name == "last") return value([&](auto t) { return visit(AtEnd<End::kLast, decltype(t)>{}); });
-  if (name == "collect") return value([&](auto t) { return visit(Collect<decltype(t)>{}); });
-  if (name == "concat") return visit(Concat{});
-  if (name == "bloom") return with_bloom(spec, visit);
-  if (name == "object") return visit(ObjectOp(spec.params));
+Made make_operator(const Spec& spec) {
+  for (const auto family : {arithmetic_family, extremes_family, logic_family, positional_family,
+                            pairs_family, sketches_family, struct_family, users_family}) {
+    if (MaybeMade made = family(spec)) return *std::move(made);
+  }
   fail("OperatorError", "there is no operator named '" + spec.name + "'");
 }
 
-template <class Op>
-ErasedOperator erase(Op op) {
-  using State = typename Op::State;
-  return {{&port_table<Op>()->algebra, std::make_shared<const Op>(std::move(op))},
-          std::is_trivially_copyable_v<State>,
-          sizeof(State),
-          nullptr};
-}
+// An erased operator that counts its combines: a table of its own in front of the other's.
+struct Counted {
+  PortTable table;
+  ErasedOp inner;
+  std::shared_ptr<std::atomic<std::int64_t>> combines =
+      std::make_shared<std::atomic<std::int64_t>>(0);
+
+  explicit Counted(const ErasedOp& op) : table(ports(op)), inner(op) {
+    Algebra& algebra = table.algebra;
+    algebra.identity = [](const void* self, void* out) {
+      inner_algebra(self).identity(inner_context(self), out);
+    };
+    algebra.combine = [](const void* self, const void* older, const void* newer, void* out) {
+      inner_algebra(self).combine(counted(self), older, newer, out);
+    };
+    if (algebra.remove != nullptr) {
+      algebra.remove = [](const void* self, const void* whole, const void* older, void* out) {
+        inner_algebra(self).remove(counted(self), whole, older, out);
+      };
+    }
+    if (algebra.newer_wins != nullptr) {
+      algebra.newer_wins = [](const void* self, const void* older, const void* newer) {
+        return inner_algebra(self).newer_wins(counted(self), older, newer);
+      };
+    }
+    if (algebra.same != nullptr) {
+      algebra.same = [](const void* self, const void* a, const void* b) {
+        return inner_algebra(self).same(inner_context(self), a, b);
+      };
+    }
+    if (algebra.absorb != nullptr) {
+      algebra.absorb = [](const void* self, void* accumulated, const void* newer) {
+        inner_algebra(self).absorb(counted(self), accumulated, newer);
+      };
+    }
+    algebra.save = [](const void* self, const void* state, Saver& saver) {
+      inner_algebra(self).save(inner_context(self), state, saver);
+    };
+    algebra.load = [](const void* self, void* out, Loader& loader) {
+      inner_algebra(self).load(inner_context(self), out, loader);
+    };
+    table.may_fail = [](const void* self) {
+      return inner_port(self).may_fail(inner_context(self));
+    };
+    table.calls_out = [](const void* self) {
+      return inner_port(self).calls_out(inner_context(self));
+    };
+    table.is_null = [](const void* self, PyObject* value) {
+      return inner_port(self).is_null(inner_context(self), value);
+    };
+    table.lift = [](const void* self, PyObject* value, void* out) {
+      inner_port(self).lift(inner_context(self), value, out);
+    };
+    table.lower = [](const void* self, const void* state, bool empty) {
+      return inner_port(self).lower(inner_context(self), state, empty);
+    };
+    table.columns = [](const void* self, nb::handle values, std::size_t slide) {
+      return inner_port(self).columns(inner_context(self), values, slide);
+    };
+  }
+
+ private:
+  static const Counted& at(const void* self) { return *static_cast<const Counted*>(self); }
+  static const Algebra& inner_algebra(const void* self) { return *at(self).inner.algebra; }
+  static const PortTable& inner_port(const void* self) { return ports(at(self).inner); }
+  static const void* inner_context(const void* self) { return at(self).inner.context.get(); }
+  static const void* counted(const void* self) {
+    at(self).combines->fetch_add(1, std::memory_order_relaxed);
+    return inner_context(self);
+  }
+};
 
 }  // namespace
 
 Traits traits(const Spec& spec) {
-  if (spec.name == "compiled") return compiled_traits(spec);
-  return with_operator(spec, [](auto op) {
-    using Op = decltype(op);
-    Traits traits{Invertible<Op>, Selective<Op>, Op::commutative, fallible_v<Op>,
-                  sizeof(typename Op::State)};
-    if constexpr (std::is_same_v<Op, ObjectOp>) {
-      traits.invertible = op.invertible();
-      traits.selective = op.selective();
-      traits.commutative = op.commutes();
-    }
-    return traits;
-  });
+  return spec.name == "compiled" ? compiled_traits(spec) : make_operator(spec).traits;
 }
 
 ErasedOperator erase(const Spec& spec, bool counted) {
   if (spec.name == "compiled") return erase_compiled(spec, counted);
-  return with_operator(spec, [&](auto op) {
-    if (!counted) return erase(std::move(op));
-    Counting<decltype(op)> counting(std::move(op));
-    auto combines = counting.combines;
-    ErasedOperator result = erase(std::move(counting));
-    result.combines = std::move(combines);
-    return result;
-  });
+  ErasedOperator erased = make_operator(spec).erased;
+  if (!counted) return erased;
+  auto counting = std::make_shared<const Counted>(erased.op);
+  erased.combines = counting->combines;
+  erased.op = {&counting->table.algebra, counting};
+  return erased;
 }
 
 }  // namespace slidefold::bindings

@@ -6,7 +6,6 @@
 
 #include "columns.hpp"
 #include "object_op.hpp"
-#include "slidefold/operators/counting.hpp"
 #include "slidefold/operators/dyn.hpp"
 
 namespace slidefold::bindings {
@@ -39,9 +38,23 @@ struct Port {
     if (result == nullptr) throw nb::python_error();
     return result;
   }
+  static bool is_null(const Op&, PyObject* value) { return Value<typename Op::In>::null(value); }
   static bool may_fail(const Op&) { return fallible_v<Op>; }
   static bool calls_out(const Op&) { return runs_python<Op>; }
 };
+
+// For engines that have no room for nulls: None is a value here, or an error.
+template <class In>
+void refuse_nulls_of(const Reader<In>& reader) {
+  if constexpr (!Value<In>::holds_null) {
+    for (std::size_t row = 0; reader.any_null() && row < reader.size(); ++row) {
+      if (reader.null(row)) {
+        fail("ValueTypeError",
+             "a value is due in every row here, got None in row " + std::to_string(row));
+      }
+    }
+  }
+}
 
 inline constexpr std::size_t kNoResults = ~std::size_t{0};  // a slide beyond all rows
 
@@ -56,6 +69,9 @@ class Columns {
   static constexpr bool needs_gil() {
     return Reader<typename Op::In>::needs_gil || Writer<typename Op::Out>::needs_gil;
   }
+  bool null(std::size_t row) const { return reader_.null(row); }
+  bool any_null() const { return reader_.any_null(); }
+  void refuse_nulls() const { refuse_nulls_of<typename Op::In>(reader_); }
   State lift(std::size_t row) const { return op_.lift(reader_[row]); }
   void lower(std::size_t row, const State& state) {
     if (!defined(op_, state)) return writer_.set_null(row);
@@ -71,11 +87,20 @@ class Columns {
   }
   // Lowers, or leaves a blank where there is no result, and says which.
   bool lower_or_blank(std::size_t row, const State& state, bool empty) {
-    if ((empty && !defined_when_empty<Op>) || !defined(op_, state)) return writer_.blank(row), false;
+    if ((empty && !defined_when_empty<Op>) || !defined(op_, state))
+      return writer_.blank(row), false;
     lower(row, state);
     return true;
   }
   void blank(std::size_t row) { writer_.blank(row); }
+  // The result of nothing but nulls.
+  void lower_empty(std::size_t row) {
+    if constexpr (defined_when_empty<Op>) {
+      lower(row, op_.identity());
+    } else {
+      writer_.set_null(row);
+    }
+  }
   nb::object finish() { return writer_.finish(); }
 
  private:
@@ -93,6 +118,9 @@ class Columns<Op> {
       : op_(op), reader_(op.open(values)), writer_(reader_.size() / slide) {}
   std::size_t rows() const { return reader_.size(); }
   static constexpr bool needs_gil() { return true; }
+  bool null(std::size_t row) const { return reader_.null(row); }
+  bool any_null() const { return reader_.any_null(); }
+  void refuse_nulls() const {}
   PyRef lift(std::size_t row) const { return op_.lift(reader_[row]); }
   void lower(std::size_t row, const PyRef& state) { writer_.set(row, op_.lower(state)); }
   bool lower_or_blank(std::size_t row, const PyRef& state, bool empty) {
@@ -100,6 +128,7 @@ class Columns<Op> {
     return !empty;
   }
   void blank(std::size_t row) { writer_.blank(row); }
+  void lower_empty(std::size_t row) { writer_.set_null(row); }
   nb::object finish() { return op_.close(writer_.finish()); }
 
  private:
@@ -114,10 +143,14 @@ struct ErasedColumns {
   virtual ~ErasedColumns() = default;
   virtual std::size_t rows() const = 0;
   virtual bool needs_gil() const = 0;
+  virtual bool null(std::size_t row) const = 0;
+  virtual bool any_null() const = 0;
+  virtual void refuse_nulls() const = 0;
   virtual void lift(std::size_t row, void* out) const = 0;
   virtual void lower(std::size_t row, const void* state) = 0;
   virtual bool lower_or_blank(std::size_t row, const void* state, bool empty) = 0;
   virtual void blank(std::size_t row) = 0;
+  virtual void lower_empty(std::size_t row) = 0;
   virtual nb::object finish() = 0;
 };
 
@@ -128,6 +161,9 @@ struct ErasedColumnsOf final : ErasedColumns {
       : columns(op, values, slide) {}
   std::size_t rows() const override { return columns.rows(); }
   bool needs_gil() const override { return columns.needs_gil(); }
+  bool null(std::size_t row) const override { return columns.null(row); }
+  bool any_null() const override { return columns.any_null(); }
+  void refuse_nulls() const override { columns.refuse_nulls(); }
   void lift(std::size_t row, void* out) const override {
     ::new (out) typename Op::State(columns.lift(row));
   }
@@ -138,14 +174,16 @@ struct ErasedColumnsOf final : ErasedColumns {
     return columns.lower_or_blank(row, *static_cast<const typename Op::State*>(state), empty);
   }
   void blank(std::size_t row) override { columns.blank(row); }
+  void lower_empty(std::size_t row) override { columns.lower_empty(row); }
   nb::object finish() override { return columns.finish(); }
 };
 
 // The table behind DynOp and AnyOp in this module: the algebra, and the way to Python.
 struct PortTable {
   Algebra algebra;
-  bool may_fail;
-  bool calls_out;
+  bool (*may_fail)(const void* context);
+  bool (*calls_out)(const void* context);
+  bool (*is_null)(const void* context, PyObject* value);
   void (*lift)(const void* context, PyObject* value, void* out);
   PyObject* (*lower)(const void* context, const void* state, bool empty);
   std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values,
@@ -161,8 +199,11 @@ const PortTable* port_table() {
                 "archive(Archive& a) that visits its fields (see storage/archive.hpp)");
   static const PortTable table = {
       *AlgebraOf<Op>::table(),
-      fallible_v<Op>,
-      runs_python<Op>,
+      [](const void* context) { return Port<Op>::may_fail(*static_cast<const Op*>(context)); },
+      [](const void* context) { return Port<Op>::calls_out(*static_cast<const Op*>(context)); },
+      [](const void* context, PyObject* value) {
+        return Port<Op>::is_null(*static_cast<const Op*>(context), value);
+      },
       [](const void* context, PyObject* value, void* out) {
         ::new (out) typename Op::State(Port<Op>::lift(*static_cast<const Op*>(context), value));
       },
@@ -213,8 +254,11 @@ struct Port<Op> {
   static PyObject* lower(const Op& op, const typename Op::State& state, bool empty) {
     return ports(op).lower(op.context.get(), raw(state), empty);
   }
-  static bool may_fail(const Op& op) { return ports(op).may_fail; }
-  static bool calls_out(const Op& op) { return ports(op).calls_out; }
+  static bool is_null(const Op& op, PyObject* value) {
+    return ports(op).is_null(op.context.get(), value);
+  }
+  static bool may_fail(const Op& op) { return ports(op).may_fail(op.context.get()); }
+  static bool calls_out(const Op& op) { return ports(op).calls_out(op.context.get()); }
 };
 
 template <Erased Op>
@@ -225,6 +269,9 @@ class Columns<Op> {
       : op_(op), columns_(ports(op).columns(op.context.get(), values, slide)) {}
   std::size_t rows() const { return columns_->rows(); }
   bool needs_gil() const { return columns_->needs_gil(); }
+  bool null(std::size_t row) const { return columns_->null(row); }
+  bool any_null() const { return columns_->any_null(); }
+  void refuse_nulls() const { columns_->refuse_nulls(); }
   State lift(std::size_t row) const {
     return filled(op_, [&](void* out) { columns_->lift(row, out); });
   }
@@ -233,6 +280,7 @@ class Columns<Op> {
     return columns_->lower_or_blank(row, raw(state), empty);
   }
   void blank(std::size_t row) { columns_->blank(row); }
+  void lower_empty(std::size_t row) { columns_->lower_empty(row); }
   nb::object finish() { return columns_->finish(); }
 
  private:

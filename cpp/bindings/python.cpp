@@ -58,6 +58,19 @@ void clear_refusal() {
 
 }  // namespace
 
+bool to_bool(PyObject* value) {
+  if (PyBool_Check(value)) return value == Py_True;
+  const nb::object dtype = nb::getattr(nb::handle(value), "dtype", nb::none());  // of numpy
+  const nb::object kind = nb::getattr(dtype, "kind", nb::none());
+  int dimensions = 0;
+  if (nb::isinstance<nb::str>(kind) && std::string(nb::cast<nb::str>(kind).c_str()) == "b" &&
+      nb::try_cast<int>(nb::getattr(nb::handle(value), "ndim", nb::none()), dimensions) &&
+      dimensions == 0) {
+    return PyObject_IsTrue(value) == 1;
+  }
+  fail("ValueTypeError", "a bool is due, got " + shown(value));
+}
+
 double to_double(PyObject* value) {
   const bool plain = PyFloat_Check(value) || PyLong_Check(value);
   const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;

@@ -14,6 +14,7 @@
 #include "slidefold/operators/arithmetic.hpp"
 #include "slidefold/operators/bloom.hpp"
 #include "slidefold/operators/extremes.hpp"
+#include "slidefold/operators/positional.hpp"
 #include "slidefold/storage/archive.hpp"
 
 namespace nb = nanobind;
@@ -68,15 +69,29 @@ class PyRef {
 
 // ---- values: from Python to In, from Out to Python
 
+bool to_bool(PyObject* value);
 double to_double(PyObject* value);
 std::int64_t to_int64(PyObject* value);
 std::string to_string(PyObject* value);
 
 template <class T>
-struct Value;  // name, from(PyObject*), to(const T&) -> new reference
+struct Value;  // name, null(PyObject*), from(PyObject*), to(const T&) -> new reference
+
+// A value that is null where it is None.
+struct OneValue {
+  static constexpr bool holds_null = false;
+  static bool null(PyObject* value) { return value == Py_None; }
+};
 
 template <>
-struct Value<double> {
+struct Value<bool> : OneValue {
+  static constexpr const char* name = "bool";
+  static bool from(PyObject* value) { return to_bool(value); }
+  static PyObject* to(bool value) { return PyBool_FromLong(value); }
+};
+
+template <>
+struct Value<double> : OneValue {
   static constexpr const char* name = "float64";
   static double from(PyObject* value) {
     return PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : to_double(value);
@@ -85,14 +100,14 @@ struct Value<double> {
 };
 
 template <>
-struct Value<std::int64_t> {
+struct Value<std::int64_t> : OneValue {
   static constexpr const char* name = "int64";
   static std::int64_t from(PyObject* value) { return to_int64(value); }
   static PyObject* to(std::int64_t value) { return PyLong_FromLongLong(value); }
 };
 
 template <>
-struct Value<std::string> {
+struct Value<std::string> : OneValue {
   static constexpr const char* name = "str";
   static std::string from(PyObject* value) { return to_string(value); }
   static PyObject* to(const std::string& value) {
@@ -101,14 +116,16 @@ struct Value<std::string> {
 };
 
 template <>
-struct Value<PyRef> {
+struct Value<PyRef> : OneValue {
+  static constexpr bool holds_null = true;
   static constexpr const char* name = "object";
   static PyRef from(PyObject* value) { return PyRef::borrow(value); }
   static PyObject* to(const PyRef& value) { return Py_NewRef(value.get()); }
 };
 
 template <>
-struct Value<Anything> {
+struct Value<Anything> : OneValue {
+  static constexpr bool holds_null = true;
   static constexpr const char* name = "any";
   static Anything from(PyObject*) { return {}; }
 };
@@ -131,8 +148,25 @@ struct Value<std::vector<T>> {
   }
 };
 
+template <class T>
+struct Value<Maybe<T>> : OneValue {
+  static constexpr bool holds_null = true;
+  static Maybe<T> from(PyObject* value) {
+    return value == Py_None ? Maybe<T>{} : Maybe<T>{Value<T>::from(value), 1};
+  }
+  static PyObject* to(const Maybe<T>& value) {
+    return value.some != 0 ? Value<T>::to(value.value) : Py_NewRef(Py_None);
+  }
+};
+
 template <class Arg, class Key>
 struct Value<Pair<Arg, Key>> {
+  static constexpr bool holds_null = false;
+  // A row of two columns is null if either is.
+  static bool null(PyObject* value) {
+    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) return value == Py_None;
+    return PyTuple_GET_ITEM(value, 0) == Py_None || PyTuple_GET_ITEM(value, 1) == Py_None;
+  }
   static Pair<Arg, Key> from(PyObject* value) {
     if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) {
       fail("ValueTypeError", "a pair (argument, key) is due, got " + shown(value));

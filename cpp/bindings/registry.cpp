@@ -1,12 +1,15 @@
 #include "registry.hpp"
 
+#include <nanobind/stl/string.h>
+
 namespace slidefold::bindings {
 
 Spec spec_from(nb::handle description) {
   return {nb::cast<std::string>(description.attr("native_name")),
           nb::cast<std::string>(description.attr("dtype")),
           nb::cast<std::string>(description.attr("key_dtype")),
-          nb::cast<nb::dict>(description.attr("native_params"))};
+          nb::cast<nb::dict>(description.attr("native_params")),
+          nb::cast<bool>(description.attr("keeps_nulls"))};
 }
 
 FacePtr make_recalc(const Spec&, const Options&);
@@ -85,7 +88,9 @@ FacePtr make_face(const std::string& name, nb::handle op, nb::dict options) {
   };
   require_property(entry.needs_invertible, can.invertible, "invertible");
   require_property(entry.needs_selective, can.selective, "selective");
-  return entry.make(spec, options_from(options));
+  Options chosen = options_from(options);
+  chosen.skips_nulls = !spec.keeps_nulls;
+  return entry.make(spec, chosen);
 }
 
 }  // namespace slidefold::bindings

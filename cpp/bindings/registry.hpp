@@ -18,11 +18,12 @@ struct Spec {
   std::string name;
   std::string dtype;  // of the values; of the argument for max_by and min_by
   std::string key;    // of the key, for max_by and min_by
-  nb::dict params;    // ddof, bits, hashes; the functions of a user's operator
+  nb::dict params;    // ddof, bits, hashes, ...; the functions of a user's operator
+  bool keeps_nulls;   // None is a value, not something to skip
 
   std::int64_t number(const char* param) const { return nb::cast<std::int64_t>(params[param]); }
+  double real(const char* param) const { return nb::cast<double>(params[param]); }
 };
-
 Spec spec_from(nb::handle description);
 
 // What an operator can do, as the planner and the pair checks see it.
@@ -44,7 +45,7 @@ ErasedOperator erase(const Spec& spec, bool counted);
 template <class Visit>
 auto with_erased(const ErasedOperator& erased, Visit&& visit) {
   if (erased.plain && erased.bytes <= 16) return visit(DynOp<16>{erased.op});
-  if (erased.plain && erased.bytes <= 48) return visit(DynOp<48>{erased.op});
+  if (erased.plain && erased.bytes <= 64) return visit(DynOp<64>{erased.op});
   return visit(AnyOp{erased.op});
 }
 

@@ -1,6 +1,7 @@
 // FiBA and the classic B-tree over one operator, behind one virtual interface. Times are ticks.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "registry.hpp"
@@ -46,6 +47,7 @@ using TreePtr = std::unique_ptr<TreeFace>;
 struct TreeOptions {
   int min_arity = 0, max_arity = 0;
   bool counted = false;
+  bool skips_nulls = true;  // None adds nothing; else it is a value
 };
 
 template <class Op, class Tree>
@@ -53,63 +55,87 @@ class TreeFaceOf final : public TreeFace {
   using State = typename Op::State;
 
  public:
-  TreeFaceOf(const Op& op, Tree tree) : op_(op), tree_(std::move(tree)) {
+  TreeFaceOf(const Op& op, Tree tree, bool skips_nulls)
+      : op_(op), tree_(std::move(tree)), skips_nulls_(skips_nulls) {
     calls_out_ = Port<Op>::calls_out(op_);
   }
 
   TreePtr clone() const override { return std::make_unique<TreeFaceOf>(*this); }
   std::size_t size() const override { return tree_.size(); }
-  std::size_t bytes() const override { return tree_.bytes(); }
+  std::size_t bytes() const override { return tree_.bytes() + valued_.bytes(); }
   void check() const override { tree_.check(); }
-  void save(Saver& a) override { tree_.archive(a); }
-  void load(Loader& a) override { tree_.archive(a); }
+  void save(Saver& a) override {
+    tree_.archive(a);
+    a(valued_);
+  }
+  void load(Loader& a) override {
+    tree_.archive(a);
+    a(valued_);
+  }
   Tick oldest() const override { return tree_.oldest(); }
   Tick youngest() const override { return tree_.youngest(); }
 
-  PyObject* query() override { return Port<Op>::lower(op_, tree_.query(), tree_.empty()); }
+  PyObject* query() override { return query_all(valued_.any()); }
   PyObject* query(Tick since, Tick until) override {
-    if (tree_.empty() || (since <= tree_.oldest() && tree_.youngest() <= until)) return query();
-    fiba::Folder<Op> fold(op_);
-    tree_.add_range(since, until, fold);
-    const bool any = fold.any();
-    return Port<Op>::lower(op_, fold.take(), !any);
+    return query_range(since, until, valued_.any(since, until));
   }
 
   void insert(Tick time, PyObject* value) override {
-    State state = Port<Op>::lift(op_, value);
+    const bool null = skips_nulls_ && Port<Op>::is_null(op_, value);
+    State state = lifted(value, null);
+    if (null) watch();
     guarded([&] { tree_.insert(time, std::move(state)); });
+    note(time, null);
   }
   bool evict(Tick time) override {
-    return guarded([&] { return tree_.evict(time); });
+    const bool found = guarded([&] { return tree_.evict(time); });
+    valued_.erase(time);
+    if (tree_.empty()) valued_.stop();
+    return found;
   }
   void bulk_evict(Tick until) override {
     guarded([&] { tree_.bulk_evict(until); });
+    forget(until);
   }
   PyObject* push(Tick time, PyObject* value, Tick first, Tick since, Tick until) override {
-    State state = Port<Op>::lift(op_, value);
-    return guarded([&] {
+    const bool null = skips_nulls_ && Port<Op>::is_null(op_, value);
+    State state = lifted(value, null);
+    if (null) watch();
+    bool evicted = false;
+    PyObject* result = guarded([&] {
       tree_.insert(time, std::move(state));
-      if (tree_.oldest() < first) tree_.bulk_evict(first - 1);
-      return query(since, until);
+      evicted = tree_.oldest() < first;
+      if (evicted) tree_.bulk_evict(first - 1);
+      const bool sees_itself = !null && since <= time && time <= until;
+      return query_range(since, until, sees_itself || valued_.any(std::max(since, first), until));
     });
+    note(time, null);
+    if (evicted) forget(first - 1);
+    return result;
   }
 
   void bulk_insert(const std::vector<Tick>& times, nb::handle values) override {
     const Columns<Op> columns(op_, values, kNoResults);
-    if (columns.rows() != times.size()) {
-      fail("ValueTypeError", "times and values differ in length: " + std::to_string(times.size()) +
-                                 " and " + std::to_string(columns.rows()));
-    }
+    require_rows(columns, times);
+    const bool nulls = skips_nulls_ && columns.any_null();
     std::vector<State> states;
     states.reserve(times.size());
-    for (std::size_t row = 0; row < times.size(); ++row) states.push_back(columns.lift(row));
+    for (std::size_t row = 0; row < times.size(); ++row) {
+      states.push_back(nulls && columns.null(row) ? State(op_.identity()) : columns.lift(row));
+    }
+    if (nulls) watch();
     guarded([&] { tree_.bulk_insert(times.data(), states.data(), times.size()); });
+    if (!valued_.watching()) return;
+    for (std::size_t row = 0; row < times.size(); ++row) {
+      if (!nulls || !columns.null(row)) valued_.add(times[row]);
+    }
   }
 
   nb::object slide(const std::vector<Tick>& times, nb::handle values, std::uint64_t range,
                    std::size_t bulk) const override {
     Columns<Op> columns(op_, values, bulk);
     require_rows(columns, times);
+    columns.refuse_nulls();
     const auto run = [&] {
       Tree tree = tree_;
       tree.bulk_evict(kLastTick);
@@ -138,7 +164,8 @@ class TreeFaceOf final : public TreeFace {
 
   void for_each(const std::function<void(Tick, nb::object)>& visit) override {
     tree_.for_each([&](Tick time, const State& state) {
-      visit(time, nb::steal(Port<Op>::lower(op_, state, false)));
+      const bool null = valued_.watching() && !valued_.holds(time);
+      visit(time, nb::steal(Port<Op>::lower(op_, state, null)));
     });
   }
 
@@ -153,14 +180,42 @@ class TreeFaceOf final : public TreeFace {
       tree_.bulk_evict(kLastTick);
       tree_.bulk_insert(times.data(), states.data(), times.size());
     });
+    valued_.retime(to);
   }
 
  private:
   static void require_rows(const Columns<Op>& columns, const std::vector<Tick>& times) {
     if (columns.rows() == times.size()) return;
-    fail("ValueTypeError",
-         "times and values differ in length: " + std::to_string(times.size()) + " and " +
-             std::to_string(columns.rows()));
+    fail("ValueTypeError", "times and values differ in length: " + std::to_string(times.size()) +
+                               " and " + std::to_string(columns.rows()));
+  }
+  State lifted(PyObject* value, bool null) const {
+    return null ? State(op_.identity()) : Port<Op>::lift(op_, value);
+  }
+  PyObject* query_all(bool any_values) {
+    const bool only_nulls = valued_.watching() && !any_values;
+    return Port<Op>::lower(op_, tree_.query(), tree_.empty() || only_nulls);
+  }
+  PyObject* query_range(Tick since, Tick until, bool any_values) {
+    if (tree_.empty() || (since <= tree_.oldest() && tree_.youngest() <= until)) {
+      return query_all(any_values);
+    }
+    fiba::Folder<Op> fold(op_);
+    tree_.add_range(since, until, fold);
+    const bool empty = !fold.any() || (valued_.watching() && !any_values);
+    return Port<Op>::lower(op_, fold.take(), empty);
+  }
+
+  // ---- nulls: what holds values is noted once a step has succeeded
+  void watch() {
+    valued_.watch([&] { tree_.for_each([&](Tick time, const State&) { valued_.add(time); }); });
+  }
+  void note(Tick time, bool null) {
+    if (!null && valued_.watching()) valued_.add(time);
+  }
+  void forget(Tick until) {
+    valued_.erase_until(until);
+    if (tree_.empty()) valued_.stop();
   }
 
   template <class Step>
@@ -173,6 +228,8 @@ class TreeFaceOf final : public TreeFace {
 
   Op op_;
   Tree tree_;
+  bool skips_nulls_;
+  ValuedTimes<Tick> valued_;
 };
 
 // Ticks sort as times do, so the ends speak for all between them.
@@ -181,7 +238,7 @@ inline void expect_times(const TimeAxis& axis, const TreeFace& tree) {
          "a time is not finite");
 }
 
-TreeOptions tree_options(nb::dict options);
+TreeOptions tree_options(nb::handle op, nb::dict options);
 TreePtr make_fiba(const Spec& spec, const TreeOptions& options);
 TreePtr make_btree(const Spec& spec, const TreeOptions& options);
 

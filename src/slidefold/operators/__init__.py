@@ -2,9 +2,30 @@
 
 from slidefold.operators.arithmetic import count, geomean, mean, std, sum, var
 from slidefold.operators.base import Operator, Traits
-from slidefold.operators.extremes import max, max_by, max_count, min, min_by, min_count
-from slidefold.operators.positional import collect, concat, first, last
-from slidefold.operators.sketches import bloom
+from slidefold.operators.datasketch import approx_quantile, frequent_items, theta
+from slidefold.operators.extremes import (
+    m4,
+    max,
+    max_by,
+    max_count,
+    min,
+    min_by,
+    min_count,
+    range,
+    relative_variation,
+    top_k,
+)
+from slidefold.operators.logic import all, any, bit_and, bit_or, bit_xor, histogram
+from slidefold.operators.pairs import correlation, covariance, decayed_mean, trend
+from slidefold.operators.positional import collect, collect_distinct, concat, first, last, nth
+from slidefold.operators.product import StructOperator, struct
+from slidefold.operators.sketches import (
+    approx_distinct,
+    bloom,
+    count_min,
+    moments,
+    naive_bayes,
+)
 from slidefold.operators.user import Fold, OperatorFactory, UserOperator, operator
 
 # Every built-in by name: tests, benchmarks and docs walk this table.
@@ -23,11 +44,31 @@ BUILT_IN = {
         min_by,
         max_count,
         min_count,
+        range,
+        relative_variation,
+        m4,
+        top_k,
+        any,
+        all,
+        bit_and,
+        bit_or,
+        bit_xor,
+        histogram,
         first,
         last,
+        nth,
         concat,
         collect,
+        collect_distinct,
+        covariance,
+        correlation,
+        trend,
+        decayed_mean,
         bloom,
+        count_min,
+        approx_distinct,
+        moments,
+        naive_bayes,
     )
 }
 
@@ -36,15 +77,31 @@ __all__ = [
     "Fold",
     "Operator",
     "OperatorFactory",
+    "StructOperator",
     "Traits",
     "UserOperator",
+    "all",
+    "any",
+    "approx_distinct",
+    "approx_quantile",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
     "bloom",
     "collect",
+    "collect_distinct",
     "concat",
+    "correlation",
     "count",
+    "count_min",
+    "covariance",
+    "decayed_mean",
     "first",
+    "frequent_items",
     "geomean",
+    "histogram",
     "last",
+    "m4",
     "max",
     "max_by",
     "max_count",
@@ -52,8 +109,17 @@ __all__ = [
     "min",
     "min_by",
     "min_count",
+    "moments",
+    "naive_bayes",
+    "nth",
     "operator",
+    "range",
+    "relative_variation",
     "std",
+    "struct",
     "sum",
+    "theta",
+    "top_k",
+    "trend",
     "var",
 ]

@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 from slidefold.errors import OperatorError
-from slidefold.operators.base import NUMBERS, Operator, columns_of, dtype_of
+from slidefold.operators.base import NUMBERS, Operator, columns_of, dtype_of, whole_of
 
 
 def count(column: str | None = None) -> Operator:
-    """How many values there are; 0 for an empty window.
+    """How many rows there are; of a column, how many values that are not None.
 
-    Commutative and invertible. State: 8 bytes.
+    0 for an empty window. Commutative and invertible. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.count(), sf.rows(2))
-    >>> [w.push(x) for x in "abc"]
+    >>> [w.push(x) for x in ("a", None, "b")]
     [1, 2, 2]
+    >>> w = sf.Window(sf.count("word"), sf.rows(2))
+    >>> [w.push(x) for x in ("a", None, None)]
+    [1, 1, 0]
     """
-    return Operator("count", columns_of(column), dtype="any")
+    nulls = "keep" if column is None else "skip"
+    return Operator("count", columns_of(column), dtype="any", nulls=nulls)
 
 
-def sum(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def sum(
+    column: str | None = None, *, dtype: str = "float64", compensated: bool = False
+) -> Operator:
     """The sum.
 
     Commutative. Integers are summed in 128 bits, are invertible, and raise `ResultOverflowError`
     only if a result needs more than 64 bits. Floats follow IEEE and are never subtracted, so that a
     large value leaves no trace once it has left the window. State: 16 or 8 bytes.
 
+    `compensated=True` keeps what rounding takes away from a float sum: the result is the exact sum
+    rounded once, unless values cancel to less than 1e-15 of their absolute sum, and that however
+    many there are. State: 16 bytes; about four times the time of a combine.
+
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.rows(2))
     >>> [w.push(x) for x in (1e16, 1.0, 1.0)]
     [1e+16, 1e+16, 2.0]
+    >>> w = sf.Window(sf.sum(compensated=True), sf.rows(3))
+    >>> [w.push(x) for x in (1e16, 1.0, -1e16)]
+    [1e+16, 1e+16, 1.0]
     """
-    return Operator("sum", columns_of(column), dtype_of(dtype, NUMBERS, "sum"))
+    checked = dtype_of(dtype, NUMBERS, "sum")
+    if not compensated:
+        return Operator("sum", columns_of(column), checked)
+    if checked != "float64":
+        raise OperatorError("compensated is for float64: sums of int64 are exact as they are")
+    return Operator("sum", columns_of(column), checked, variant="compensated_sum")
 
 
 def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
@@ -86,7 +104,6 @@ def std(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> 
 
 
 def _spread(name: str, column: str | None, ddof: int, dtype: str) -> Operator:
-    if isinstance(ddof, bool) or not isinstance(ddof, int) or not 0 <= ddof < 2**31:
-        raise OperatorError(f"{name} needs an integer ddof >= 0, got {ddof!r}")
+    ddof = whole_of(ddof, 0, name, "ddof", most=2**31)
     checked = dtype_of(dtype, NUMBERS, name)
     return Operator(name, columns_of(column), checked, params=(("ddof", ddof),))

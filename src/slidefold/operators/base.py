@@ -11,7 +11,9 @@ from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError
 
 NUMBERS = ("float64", "int64")
+KEYS = ("float64", "int64", "str")
 VALUES = ("float64", "int64", "str", "object")
+Param = int | float | str | tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,19 @@ class Operator:
     columns: tuple[str, ...] = ()
     dtype: str = "float64"
     key_dtype: str = "float64"
-    params: tuple[tuple[str, int], ...] = ()
+    params: tuple[tuple[str, Param], ...] = ()
+    nulls: str = "skip"
+    variant: str = ""
 
     @property
     def native_name(self) -> str:
         """The name under which the native registry knows the operator."""
-        return self.name
+        return self.variant or self.name
+
+    @property
+    def keeps_nulls(self) -> bool:
+        """Whether None is a value to fold; else it only takes its place in a rows window."""
+        return self.nulls == "keep"
 
     @property
     def native_params(self) -> dict[str, Any]:
@@ -51,7 +60,7 @@ class Operator:
         return Traits(**_native.operator_traits(self))
 
     def __str__(self) -> str:
-        if self.name in ("count", "concat"):
+        if self.dtype == "any" or self.name == "concat":
             return self.name
         return f"{self.name} of {self.dtype}"
 
@@ -74,3 +83,24 @@ def dtype_of(dtype: str, allowed: tuple[str, ...], operator: str) -> str:
     near = get_close_matches(str(dtype), allowed, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueTypeError(f"{operator} takes dtype {' or '.join(allowed)}, got {dtype!r}{hint}")
+
+
+def nulls_of(nulls: str, operator: str) -> str:
+    """Check what an operator is to do with None."""
+    if nulls not in ("skip", "keep"):
+        raise OperatorError(f"{operator} takes nulls='skip' or nulls='keep', got {nulls!r}")
+    return nulls
+
+
+def whole_of(value: int, least: int, operator: str, name: str, most: int = 2**40) -> int:
+    """Check a parameter that is a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < most:
+        raise OperatorError(f"{operator} needs an integer {name} >= {least}, got {value!r}")
+    return value
+
+
+def share_of(value: float, operator: str, name: str) -> float:
+    """Check a parameter that is a probability or a relative error."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise OperatorError(f"{operator} needs a {name} between 0 and 1, got {value!r}")
+    return float(value)

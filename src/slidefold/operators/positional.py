@@ -1,22 +1,36 @@
-"""First, last, concatenation and collection: operators that tell the order of their values."""
+"""First, last, nth, concatenation and collection: operators that tell the order of their values.
+
+`nulls="keep"` makes None a value like others; by default None only takes its place in the window.
+"""
 
 from __future__ import annotations
 
-from slidefold.operators.base import VALUES, Operator, columns_of, dtype_of
+from slidefold.operators.base import (
+    KEYS,
+    VALUES,
+    Operator,
+    columns_of,
+    dtype_of,
+    nulls_of,
+    whole_of,
+)
 
 
-def first(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def first(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """The oldest value. Selective, not commutative. State: 16 bytes for numbers.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.first(dtype="str"), sf.rows(2))
     >>> [w.push(x) for x in "abc"]
     ['a', 'a', 'b']
+    >>> w = sf.Window(sf.first(dtype="str", nulls="keep"), sf.rows(2))
+    >>> [w.push(x) for x in ("a", None, "c")]
+    ['a', 'a', None]
     """
-    return Operator("first", columns_of(column), dtype_of(dtype, VALUES, "first"))
+    return _ordered("first", column, dtype, nulls)
 
 
-def last(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def last(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """The youngest value. Selective, not commutative. State: 16 bytes for numbers.
 
     >>> import slidefold as sf
@@ -24,7 +38,22 @@ def last(column: str | None = None, *, dtype: str = "float64") -> Operator:
     >>> [w.push(x) for x in (1, 2, 3)]
     [1, 2, 3]
     """
-    return Operator("last", columns_of(column), dtype_of(dtype, VALUES, "last"))
+    return _ordered("last", column, dtype, nulls)
+
+
+def nth(
+    column: str | None = None, n: int = 1, *, dtype: str = "float64", nulls: str = "skip"
+) -> Operator:
+    """The n-th youngest value, 1 being the youngest; None if the window has fewer.
+
+    Does not commute. State: the youngest n values.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.nth(n=2, dtype="int64"), sf.rows(3))
+    >>> [w.push(x) for x in (1, 2, 3)]
+    [None, 1, 2]
+    """
+    return _ordered("nth", column, dtype, nulls, n=whole_of(n, 1, "nth", "n"))
 
 
 def concat(column: str | None = None) -> Operator:
@@ -38,7 +67,7 @@ def concat(column: str | None = None) -> Operator:
     return Operator("concat", columns_of(column), dtype="str")
 
 
-def collect(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """The values as a list, in time order. Does not commute. State: the values.
 
     >>> import slidefold as sf
@@ -46,4 +75,29 @@ def collect(column: str | None = None, *, dtype: str = "float64") -> Operator:
     >>> [w.push(x) for x in (1, 2, 3)]
     [[1], [1, 2], [2, 3]]
     """
-    return Operator("collect", columns_of(column), dtype_of(dtype, VALUES, "collect"))
+    return _ordered("collect", column, dtype, nulls)
+
+
+def collect_distinct(column: str | None = None, *, dtype: str = "float64") -> Operator:
+    """The distinct values as a list, in the order in which they first occur in the window.
+
+    NaN is one value, and -0.0 is 0.0. Does not commute. State: the distinct values; a combine
+    looks at all of them.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.collect_distinct(dtype="str"), sf.rows(3))
+    >>> [w.push(x) for x in "abab"]
+    [['a'], ['a', 'b'], ['a', 'b'], ['b', 'a']]
+    """
+    checked = dtype_of(dtype, KEYS, "collect_distinct")
+    return Operator("collect_distinct", columns_of(column), checked)
+
+
+def _ordered(name: str, column: str | None, dtype: str, nulls: str, **params: int) -> Operator:
+    return Operator(
+        name,
+        columns_of(column),
+        dtype_of(dtype, VALUES, name),
+        params=tuple(params.items()),
+        nulls=nulls_of(nulls, name),
+    )

@@ -19,6 +19,10 @@ struct CompensatedSum {
   using In = double;
   struct State {
     double high = 0, low = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(high, low);
+    }
   };
   using Out = double;
   State identity() const { return {}; }

@@ -22,6 +22,7 @@
 #include "slidefold/operator.hpp"
 #include "slidefold/operators/bloom.hpp"
 #include "slidefold/operators/hash.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -29,16 +30,29 @@ struct CountMin {
   static constexpr bool commutative = true;
   std::size_t width = 1, depth = 1;
 
-  using Counted = std::pair<std::uint64_t, std::int64_t>;  // a hash and its count
+  struct Counted {
+    std::uint64_t hash = 0;
+    std::int64_t count = 0;
+    bool operator==(const Counted&) const = default;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(hash, count);
+    }
+  };
   struct State {
     std::vector<Counted> few;
     std::vector<std::int64_t> cells;  // row by row, or empty
-    template <class Archive>
-    void archive(Archive& a) {
-      a(few);
-      a(cells);
-    }
   };
+
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state.few, state.cells);
+    const auto before = [](const Counted& x, const Counted& y) { return x.hash >= y.hash; };
+    expect(state.cells.empty() || (state.cells.size() == width * depth && state.few.empty()),
+           "the counters are not those of this table");
+    expect(std::adjacent_find(state.few.begin(), state.few.end(), before) == state.few.end(),
+           "the hashes are not in order");
+  }
 
   State identity() const { return {}; }
   State lift(std::uint64_t hash) const { return {{{hash, 1}}, {}}; }
@@ -71,7 +85,7 @@ struct CountMin {
   void spread(State& state) const {
     if (!state.cells.empty()) return;
     state.cells.assign(width * depth, 0);
-    for (const Counted& counted : state.few) put(state, counted.first, counted.second);
+    for (const Counted& counted : state.few) put(state, counted.hash, counted.count);
     state.few = {};
   }
   void put(State& state, std::uint64_t hash, std::int64_t count) const {
@@ -88,11 +102,12 @@ struct CountMin {
     for (std::size_t i = 0; i < part.cells.size(); ++i) whole.cells[i] += sign * part.cells[i];
   }
   static void add_one(std::vector<Counted>& few, std::uint64_t hash, std::int64_t count) {
-    const auto at = std::lower_bound(few.begin(), few.end(),
-                                     Counted{hash, std::numeric_limits<std::int64_t>::min()});
-    if (at == few.end() || at->first != hash) {
+    const auto at =
+        std::lower_bound(few.begin(), few.end(), hash,
+                         [](const Counted& counted, std::uint64_t h) { return counted.hash < h; });
+    if (at == few.end() || at->hash != hash) {
       few.insert(at, {hash, count});
-    } else if ((at->second += count) == 0) {
+    } else if ((at->count += count) == 0) {
       few.erase(at);
     }
   }

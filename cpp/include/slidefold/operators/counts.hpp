@@ -22,6 +22,7 @@
 
 #include "slidefold/operators/arithmetic.hpp"
 #include "slidefold/operators/extremes.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -55,6 +56,12 @@ struct TopK {
       if (older.size() > k) older.pop_back();
     }
   }
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state);
+    expect(state.size() <= k && std::is_sorted(state.begin(), state.end(), std::greater<>{}),
+           "the largest values are too many or not in order");
+  }
   Out lower(const State& state) const {
     Out values;
     values.reserve(state.size());
@@ -74,11 +81,6 @@ class Histogram {
   struct State {
     std::int64_t bin = -1;
     std::vector<std::int64_t> counts;
-    template <class Archive>
-    void archive(Archive& a) {
-      a(bin);
-      a(counts);
-    }
   };
   using Out = std::vector<std::int64_t>;
 
@@ -86,6 +88,15 @@ class Histogram {
     for (const double edge : edges) starts_.push_back(at_or_above(edge));
     starts_.pop_back();
     last_ = at_or_below(edges.back());
+  }
+
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state.bin, state.counts);
+    const auto bins = static_cast<std::int64_t>(starts_.size());
+    expect(state.counts.empty() ? -1 <= state.bin && state.bin < bins
+                                : state.bin == -1 && state.counts.size() == starts_.size(),
+           "a histogram has other bins");
   }
 
   State identity() const { return {}; }

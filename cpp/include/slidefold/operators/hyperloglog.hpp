@@ -29,6 +29,7 @@
 
 #include "slidefold/operator.hpp"
 #include "slidefold/operators/hash.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -45,16 +46,22 @@ struct HyperLogLog {
   struct State {
     std::shared_ptr<Table> table;
     Entry one = 0;
-    template <class Archive>
-    void archive(Archive& a) {
-      Table copy = table ? *table : Table{};
-      a(one);
-      a(copy.few);
-      a(copy.ranks);
-      const bool nothing = copy.few.empty() && copy.ranks.empty();
-      table = nothing ? nullptr : std::make_shared<Table>(std::move(copy));
-    }
   };
+
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    if constexpr (Archive::kLoading) {
+      Table table;
+      a(state.one, table.few, table.ranks);
+      expect(sound(state.one, table), "the registers are not those of this precision");
+      const bool nothing = table.few.empty() && table.ranks.empty();
+      state.table = nothing ? nullptr : std::make_shared<Table>(std::move(table));
+    } else {
+      const Table none;
+      const Table& table = state.table ? *state.table : none;
+      a(state.one, table.few, table.ranks);
+    }
+  }
 
   State identity() const { return {}; }
   State lift(std::uint64_t hash) const {
@@ -103,6 +110,23 @@ struct HyperLogLog {
 
  private:
   std::size_t registers() const { return std::size_t{1} << precision; }
+
+  bool sound(Entry one, const Table& table) const {
+    const auto valid = [&](Entry entry) {
+      const Entry rank = entry & 0xff;
+      return entry >> 8 < registers() && 1 <= rank && rank <= 65 - precision;
+    };
+    const bool few = std::all_of(table.few.begin(), table.few.end(), valid) &&
+                     std::adjacent_find(table.few.begin(), table.few.end(), [](Entry a, Entry b) {
+                       return a >> 8 >= b >> 8;
+                     }) == table.few.end();
+    const bool ranks = std::all_of(table.ranks.begin(), table.ranks.end(),
+                                   [&](std::uint8_t rank) { return rank <= 65 - precision; });
+    const bool size =
+        table.ranks.empty() || (table.ranks.size() == registers() && table.few.empty());
+    const bool alone = one == 0 || (valid(one) && table.few.empty() && table.ranks.empty());
+    return few && ranks && size && alone;
+  }
 
   // Ertl's sigma: what empty registers tell. Infinite if all are empty.
   static double unset_share(double x) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -42,12 +43,16 @@ struct MomentSketch {
     std::int64_t unit = 0;         // sums are of (deviation / 2^unit)^p
     std::int64_t wild = 0;         // values that are not finite, or beyond 1e300
     std::vector<double> sums;      // of powers 2..k; empty: all 0
-    template <class Archive>
-    void archive(Archive& a) {
-      a(n), a(low), a(high), a(pivot), a(offset), a(unit), a(wild), a(sums);
-    }
   };
   using Out = State;
+
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state.n, state.low, state.high, state.pivot, state.offset, state.unit, state.wild,
+      state.sums);
+    expect(state.sums.empty() || state.sums.size() == k - 1, "the moments are not as many");
+    expect(std::abs(static_cast<double>(state.unit)) < 2000, "the unit of the moments is no float");
+  }
 
   State identity() const { return {}; }
   State lift(T value) const {

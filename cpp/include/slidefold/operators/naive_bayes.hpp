@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -41,27 +42,25 @@ struct NaiveBayes {
     Feature value{};
     std::int64_t n = 0;
     auto key() const { return std::tie(label, feature, value); }
+    template <class Archive>
+    void archive(Archive& a) {
+      a(label, feature, value, n);
+    }
     bool operator==(const Entry& other) const { return key() == other.key() && n == other.n; }
   };
   struct State {
     std::vector<Entry> entries;
-    template <class Archive>
-    void archive(Archive& a) {
-      std::vector<Label> labels;
-      std::vector<std::int64_t> features, counts;
-      std::vector<Feature> values;
-      for (const Entry& entry : entries) {
-        labels.push_back(entry.label), features.push_back(entry.feature);
-        values.push_back(entry.value), counts.push_back(entry.n);
-      }
-      a(labels), a(features), a(values), a(counts);
-      entries.clear();
-      for (std::size_t i = 0; i < std::min(labels.size(), counts.size()); ++i) {
-        entries.push_back({labels[i], features.at(i), values.at(i), counts[i]});
-      }
-    }
   };
   using Out = State;
+
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state.entries);
+    const auto wrong = [](const Entry& x, const Entry& y) { return !before(x, y); };
+    const auto& entries = state.entries;
+    expect(std::adjacent_find(entries.begin(), entries.end(), wrong) == entries.end(),
+           "the counts are not in order");
+  }
 
   State identity() const { return {}; }
   State lift(const In& row) const {

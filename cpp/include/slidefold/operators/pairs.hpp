@@ -54,6 +54,12 @@ struct TwoColumns {
     double xy = 0;
     [[no_unique_address]] std::conditional_t<needs_yy, double, None<0>> yy{};
     [[no_unique_address]] std::conditional_t<needs_xx, double, None<1>> xx{};
+    template <class Archive>
+    void archive(Archive& a) {
+      a(n, x_pivot, y_pivot, x_offset, y_offset, xy);
+      if constexpr (needs_yy) a(yy);
+      if constexpr (needs_xx) a(xx);
+    }
   };
   using Out = double;
 
@@ -118,6 +124,10 @@ struct DecayedMean {
     Y newest{};
     double weight = 0;  // 0: nothing yet
     double mean = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(newest, weight, mean);
+    }
   };
   using Out = double;
 

@@ -29,6 +29,10 @@ struct Extent {
     high = std::max(high, other.high);
   }
   bool operator==(const Extent&) const = default;
+  template <class Archive>
+  void archive(Archive& a) {
+    a(low, high);
+  }
 };
 
 // The difference of two values: exact for integers.
@@ -72,6 +76,10 @@ struct RelativeVariation {
     Extent span;
     std::int64_t n = 0;
     std::int64_t unused = 0;  // fills what alignment would leave open
+    template <class Archive>
+    void archive(Archive& a) {
+      a(sum, span, n);
+    }
   };
   using Out = double;
   State identity() const { return {}; }
@@ -102,6 +110,10 @@ struct M4 {
     T first{}, last{};
     Extent span;
     std::int64_t some = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(first, last, span, some);
+    }
   };
   using Out = Corners<T>;
   State identity() const { return {}; }

@@ -18,6 +18,7 @@
 
 #include "slidefold/operators/hash.hpp"
 #include "slidefold/operators/positional.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -47,6 +48,11 @@ struct Nth {
     const std::size_t kept = std::min(older.size(), n - newer.size());
     older.erase(older.begin(), older.end() - static_cast<std::ptrdiff_t>(kept));
     older.insert(older.end(), newer.begin(), newer.end());
+  }
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state);
+    expect(state.size() <= n, "nth holds more values than it keeps");
   }
   bool defined(const State& state) const { return state.size() == n; }
   Out lower(const State& state) const { return state.front(); }

@@ -1,0 +1,24 @@
+#include "family.hpp"
+#include "slidefold/operators/compensated.hpp"
+
+namespace slidefold::bindings {
+
+MaybeMade arithmetic_family(const Spec& spec) {
+  const std::string_view name = spec.name;
+  const auto number = [&](auto&& use) { return with_number(spec.dtype, use); };
+  const auto var = [&](bool root) {
+    return number([&](auto t) { return made(Var<decltype(t)>{spec.number("ddof"), root}); });
+  };
+  if (name == "count") return made(Count{});
+  if (name == "sum") return number([&](auto t) { return made(Sum<decltype(t)>{}); });
+  if (name == "compensated_sum") return made(CompensatedSum{});
+  if (name == "mean") return number([&](auto t) { return made(Mean<decltype(t)>{}); });
+  if (name == "geomean") {
+    return number([&](auto t) { return made(Geomean<decltype(t)>{}); });
+  }
+  if (name == "var") return var(false);
+  if (name == "std") return var(true);
+  return {};
+}
+
+}  // namespace slidefold::bindings
