@@ -21,7 +21,6 @@ from tests.support.unchanged import refused, unchanged
 
 THING = object()
 NOT_NUMBERS = [
-    None,
     "x",
     "1.5",
     b"1",
@@ -41,6 +40,7 @@ NOT_NUMBERS = [
     np.timedelta64(3, "ns"),
 ]
 WRONG: dict[str, list[Any]] = {
+    "bool": [0, 1.0, "x", b"1", np.int64(1), np.array([True]), np.array([True, False])],
     "float64": [*NOT_NUMBERS, 10**400, -(10**400)],
     "int64": [
         *NOT_NUMBERS,
@@ -54,10 +54,9 @@ WRONG: dict[str, list[Any]] = {
         np.uint64(2**63),
         np.array([1]),
     ],
-    "str": [None, 1, 1.0, b"x", ["x"], THING, "\ud800", "a\udfffb"],
+    "str": [1, 1.0, b"x", ["x"], THING, "\ud800", "a\udfffb"],
 }
 PAIRS: list[Any] = [
-    None,
     1.0,
     "xy",
     (),
@@ -68,10 +67,13 @@ PAIRS: list[Any] = [
 ]
 
 
+PAIRED = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
+
+
 def wrong_for(case: Case) -> list[Any]:
     """Return values that the case's operator must refuse."""
     operator = case.operator
-    if operator.name in ("max_by", "min_by"):
+    if operator.name in PAIRED:
         right = case.stream(1)[0]
         wrong_args = [(wrong, right[1]) for wrong in WRONG.get(operator.dtype, [])]
         return PAIRS + wrong_args + [(right[0], wrong) for wrong in WRONG[operator.key_dtype]]

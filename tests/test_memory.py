@@ -240,7 +240,7 @@ def test_no_block_is_lost() -> None:
                 right = {"max_by": ("x", 1.0), "bloom": 1.0}.get(operator.name, "x")
                 for _ in range(6):
                     window.push(right)
-                for wrong in (None, 1j):
+                for wrong in (b"x", 1j):
                     if operator is not trap.operator:
                         with pytest.raises(TypeError):
                             window.push(wrong)

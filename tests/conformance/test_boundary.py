@@ -33,6 +33,9 @@ def test_both_are_there() -> None:
     assert PUSHING == ["pba", "sba"] or PUSHING == ["sba", "pba"]
 
 
+SKETCHES = (sf.BloomFilter, sf.CountMinSketch, sf.Moments, sf.NaiveBayesModel)
+
+
 @pytest.mark.parametrize("counted", [False, True], ids=["", "counted"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("name", PUSHING)
@@ -50,7 +53,7 @@ def test_push(name: str, case: Case, counted: bool) -> None:
                 counted=counted,
             )
             truths = expected(case, values, rows, slide)
-            last: Any = 0 if case.id == "count" else None
+            last: Any = 0 if case.operator.name == "count" else None
             for at, value in enumerate(values):
                 got = window.push(value)
                 window.check()
@@ -60,7 +63,9 @@ def test_push(name: str, case: Case, counted: bool) -> None:
                     last = got
                 else:
                     assert got is None
-                assert repr(window.query()) == repr(last) or case.operator.name == "bloom"
+                now = window.query()
+                if not isinstance(now, SKETCHES):  # shown by their address
+                    assert repr(now) == repr(last)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -267,7 +272,7 @@ class TestErrors:
     def test_wrong_values(self, name: str) -> None:
         window = make(name, sf.sum(dtype="int64"), range=2, checked=True)
         assert [window.push(x) for x in (1, 2)] == [None, 3]
-        for wrong in (None, "x", 1.5, 2**63):
+        for wrong in ("x", 1.5, 2**63):
             with pytest.raises(sf.errors.ValueTypeError):
                 window.push(wrong)
             window.check()

@@ -94,9 +94,7 @@ def test_lockstep(name: str, arity: int, arrival: str) -> None:
         times = sorted(truth.texts)
         assert len(tree) == len(times)
         assert tree.query() == truth.query()
-        assert (tree.oldest, tree.youngest) == (
-            (times[0], times[-1]) if times else (None, None)
-        )
+        assert (tree.oldest, tree.youngest) == ((times[0], times[-1]) if times else (None, None))
         since = rng.randrange(-5, 405)
         until = since + rng.randrange(60)
         assert tree.query(since, until) == truth.query(since, until)

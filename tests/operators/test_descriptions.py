@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import FrozenInstanceError
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,31 @@ import slidefold as sf
 from slidefold.operators import BUILT_IN
 from tests.support.cases import BUILT_IN as CASES
 from tests.support.cases import Case
+from tests.support.more_cases import REQUIRED
 
-INVERTIBLE = {"count", "sum-int64", "mean-int64"}
+INVERTIBLE = {"count", "any", "all", "bit_xor", "histogram", "count_min", "naive_bayes"}
+INVERTIBLE_INTEGERS = {"sum", "mean"}
 SELECTIVE = {"max", "min", "max_by", "min_by", "first", "last"}
-ORDERED = {"first", "last", "concat", "collect", "max_by", "min_by"}
+ORDERED = {
+    "first",
+    "last",
+    "nth",
+    "concat",
+    "collect",
+    "collect_distinct",
+    "m4",
+    "max_by",
+    "min_by",
+}
+TWO_COLUMNS = {
+    "max_by",
+    "min_by",
+    "covariance",
+    "correlation",
+    "trend",
+    "decayed_mean",
+    "naive_bayes",
+}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -23,10 +46,12 @@ def test_traits(case: Case) -> None:
     """Float sums are never invertible: a 1e16 passing through must leave no trace."""
     traits = case.operator.traits
     name = case.operator.name
-    assert traits.invertible == (case.id in INVERTIBLE)
+    integers = case.operator.dtype == "int64"
+    exact = name in INVERTIBLE or (integers and name in INVERTIBLE_INTEGERS)
+    assert traits.invertible == exact
     assert traits.selective == (name in SELECTIVE)
     assert traits.commutative == (name not in ORDERED)
-    assert traits.fallible == (case.id == "sum-int64")
+    assert traits.fallible == (integers and name in ("sum", "range"))
     assert traits.state_bytes > 0
 
 
@@ -44,9 +69,9 @@ def test_are_frozen_values(case: Case) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_differ_by_what_they_fold(name: str) -> None:
-    make = BUILT_IN[name]
+    make: Any = partial(BUILT_IN[name], **REQUIRED.get(name, {}))
     assert make() == make()
-    columns = ("x", "y") if name in ("max_by", "min_by") else ("x",)
+    columns = ("x", "y") if name in TWO_COLUMNS else ("x",)
     assert make(*columns).columns == columns
     assert make(*columns) != make()
     assert make() != sf.sum(dtype="int64")
@@ -55,5 +80,10 @@ def test_differ_by_what_they_fold(name: str) -> None:
 def test_two_columns_or_none() -> None:
     with pytest.raises(sf.errors.OperatorError, match="2 columns are due, got 1"):
         sf.max_by("x")
+    for operator in (sf.covariance, sf.correlation, sf.trend):
+        with pytest.raises(sf.errors.OperatorError, match="2 columns are due, got 1"):
+            operator("x")
+    with pytest.raises(sf.errors.OperatorError, match="at least one feature"):
+        sf.naive_bayes("label")
     with pytest.raises(sf.errors.ValueTypeError, match="named by a string"):
         sf.max(3)  # type: ignore[arg-type]

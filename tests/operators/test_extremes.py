@@ -116,8 +116,8 @@ class TestBy:
 
     def test_arguments_of_any_kind(self) -> None:
         thing = object()
-        assert fold(sf.max_by(dtype="object"), [(thing, 2.0), (None, 1.0)]) is thing
-        assert fold(sf.min_by(dtype="object"), [(thing, 2.0), (None, 1.0)]) is None
+        assert fold(sf.max_by(dtype="object"), [(thing, 2.0), ((), 1.0)]) is thing
+        assert fold(sf.min_by(dtype="object"), [((), 2.0), (thing, 1.0)]) is thing
         assert fold(sf.max_by(dtype="int64", key_dtype="int64"), [(INT_MIN, 1), (2, 0)]) == INT_MIN
         assert math.isnan(fold(sf.max_by(), [(NAN, 2.0), (0.0, 1.0)]))
 

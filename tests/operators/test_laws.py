@@ -14,6 +14,7 @@ from slidefold.laws.shrinking import shrunk, simplest_first
 from slidefold.operators import BUILT_IN
 from tests.support.cases import CASES, Case
 from tests.support.declared_operators import BUILDS, DECLARED, Declared
+from tests.support.more_cases import REQUIRED
 from tests.support.user_operators import Compose, Longest, Product, Reversible
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
@@ -42,10 +43,11 @@ def broken(operator: Any, *arguments: Any, **options: Any) -> str:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_built_in_operators_keep_their_laws(name: str) -> None:
-    report = sf.check(BUILT_IN[name](), examples=50)
+    operator = BUILT_IN[name](**REQUIRED.get(name, {}))
+    report = sf.check(operator, examples=50)
     assert "combine is associative" in report.laws
     assert "identity is neutral" in report.laws
-    traits = BUILT_IN[name]().traits
+    traits = operator.traits
     assert ("combine commutes" in report.laws) == traits.commutative
     assert ("remove undoes combine" in report.laws) == traits.invertible
     assert ("combine returns what newer_wins says" in report.laws) == traits.selective

@@ -14,7 +14,7 @@ from tests.support.folds import fold, folds, slid
 
 
 def test_ends() -> None:
-    for dtype, values in (("int64", [1, 2, 3]), ("str", ["a", "b", "c"]), ("object", [None, 1, 2])):
+    for dtype, values in (("int64", [1, 2, 3]), ("str", ["a", "b", "c"]), ("object", [(), 1, 2])):
         assert fold(sf.first(dtype=dtype), values) == values[0]
         assert fold(sf.last(dtype=dtype), values) == values[-1]
     assert math.isnan(fold(sf.first(), [math.nan, 1.0]))
@@ -23,12 +23,14 @@ def test_ends() -> None:
 
 
 def test_nothing_is_not_a_value() -> None:
-    """A window of one None has a first value; an empty one has none, and len tells them apart."""
-    for name in fitting(sf.first(dtype="object")):
-        window = make(name, sf.first(dtype="object"))
+    """A kept None is a first value; an empty window has none, and len tells them apart."""
+    kept = sf.first(dtype="object", nulls="keep")
+    for name in fitting(kept):
+        window = make(name, kept)
         assert (window.query(), len(window)) == (None, 0)
         window.insert(None)
-        assert (window.query(), len(window)) == (None, 1)
+        window.insert(1)
+        assert (window.query(), len(window)) == (None, 2)
 
 
 def test_concat_keeps_every_character() -> None:
