@@ -43,9 +43,7 @@ SIZES = {
         3,
         3000,
     ),
-    "quick": Sizes(
-        2**18, (2**10, 2**18), 2**19, (0, 2**4, 2**10, 2**16), (1, 16, 2**10), 2, 300
-    ),
+    "quick": Sizes(2**18, (2**10, 2**18), 2**19, (0, 2**4, 2**10, 2**16), (1, 16, 2**10), 2, 300),
     "smoke": Sizes(2**7, (2**6,), 2**8, (0, 2**4), (1, 8), 1, 10),
 }
 
@@ -68,7 +66,9 @@ def _runs(sizes: Sizes) -> list[tuple[dict[str, Any], dict[str, Side], int]]:
     for kind, spread in (("constant", False), ("random", True)):
         for distance in sizes.distances:
             times = arrival(rows, distance, spread=spread)
-            sides: dict[str, Side] = {"fiba": partial(Fiba(sf.sum()).slide, times, values, sizes.window)}
+            sides: dict[str, Side] = {
+                "fiba": partial(Fiba(sf.sum()).slide, times, values, sizes.window)
+            }
             if kind == "constant" and distance in (0, 2**10):
                 sides["btree"] = partial(BTree(sf.sum()).slide, times, values, sizes.window)
             keys = {"part": f"distance, {kind}", "x": distance, "window": sizes.window}
@@ -209,7 +209,5 @@ def show(rows: list[Row]) -> str:
             for name in ("million_slides_per_second", "us", "ns_per_event", "bytes")
             if name in chosen[0]
         )
-        tables.append(
-            pivot(f"{part}: {value}", chosen, down="x", across="side", value=value)
-        )
+        tables.append(pivot(f"{part}: {value}", chosen, down="x", across="side", value=value))
     return "\n".join(tables)

@@ -9,6 +9,19 @@
 
 namespace slidefold::bindings {
 
+// How many results a column has: one for every `slide` rows, or so many.
+struct ResultCount {
+  std::size_t slide = 1;
+  bool exact = false;
+  ResultCount(std::size_t every) : slide(every) {}  // NOLINT: a slide is what it is most often
+  static ResultCount exactly(std::size_t results) {
+    ResultCount count(results);
+    count.exact = true;
+    return count;
+  }
+  std::size_t of(std::size_t rows) const { return exact ? slide : rows / slide; }
+};
+
 template <class In>
 class Reader;  // size(), operator[](row), null(row), any_null()
 

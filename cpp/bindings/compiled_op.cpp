@@ -286,13 +286,13 @@ class CompiledColumns final : public ErasedColumns {
   using Results = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
  public:
-  CompiledColumns(const Compiled& op, nb::handle values, std::size_t slide) : op_(op) {
+  CompiledColumns(const Compiled& op, nb::handle values, ResultCount count) : op_(op) {
     for (nb::handle column : op.open(values)) {
       arrays_.push_back(nb::cast<Array>(column));
       inputs_.push_back(arrays_.back().data());
     }
     rows_ = arrays_[0].shape(0);
-    const nb::object made = op.make_results(rows_ / slide);  // the array, and its bytes
+    const nb::object made = op.make_results(count.of(rows_));  // the array, and its bytes
     results_ = made[0];
     bytes_ = nb::cast<Results>(made[1]);
     out_ = static_cast<std::byte*>(bytes_.data());
@@ -379,8 +379,8 @@ PortTable table_of(const Compiled& op, bool exact) {
   table.lift = lift_object;
   table.lower = lower_object;
   table.columns = [](const void* context, nb::handle values,
-                     std::size_t slide) -> std::unique_ptr<ErasedColumns> {
-    return std::make_unique<CompiledColumns>(at(context), values, slide);
+                     ResultCount count) -> std::unique_ptr<ErasedColumns> {
+    return std::make_unique<CompiledColumns>(at(context), values, count);
   };
   if (!counted) {
     table.slide = [](const void* context, nb::handle values, std::size_t window) {

@@ -6,6 +6,7 @@
 
 #include "nulls.hpp"
 #include "port.hpp"
+#include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/slide.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
@@ -68,6 +69,9 @@ struct Face : Stepping {
 
   virtual nb::object slide(nb::handle values, std::size_t window, bool drain) const = 0;
   virtual nb::object latencies(nb::handle values, std::size_t window) const = 0;
+  // (results, valid) of the frames lo[i] to hi[i], which never go back, over a column without nulls.
+  virtual nb::object fold(nb::handle values, const std::int64_t* lo, const std::int64_t* hi,
+                          std::size_t frames) const = 0;
 
   // What only some algorithms have.
   virtual std::uint64_t insert_at(PyObject*) { missing("positions"); }
@@ -86,6 +90,17 @@ struct Face : Stepping {
     fail("PairError", std::string("this algorithm has no ") + what);
   }
 };
+
+inline void require_frames(const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
+                           std::size_t rows) {
+  for (std::size_t i = 0; i < frames; ++i) {
+    const bool inside = 0 <= lo[i] && lo[i] <= hi[i] && hi[i] <= static_cast<std::int64_t>(rows);
+    if (!inside || (i > 0 && (lo[i] < lo[i - 1] || hi[i] < hi[i - 1]))) {
+      fail("ValueTypeError", "frames lie in the column and never go back, but not frame " +
+                                 std::to_string(i));
+    }
+  }
+}
 
 struct Options {
   bool checked = false;      // keep the window's contents beside it, so that check() sees all
@@ -247,6 +262,30 @@ class FaceOf : public Face {
     Writer<std::int64_t> writer(steps.size());
     for (std::size_t i = 0; i < steps.size(); ++i) writer.set(i, steps[i]);
     return writer.finish();
+  }
+
+  nb::object fold(nb::handle values, const std::int64_t* lo, const std::int64_t* hi,
+                  std::size_t frames) const override {
+    Columns<Op> columns(op_, values, ResultCount::exactly(frames));
+    require_frames(lo, hi, frames, columns.rows());
+    nb::object valid = nb::module_::import_("numpy").attr("empty")(frames, "bool");
+    bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
+    const auto run = [&] {
+      using Runner = typename ForColumns<Algorithm>::type;
+      Runner runner(op_);
+      fold_frames(
+          runner, lo, hi, frames, [&](std::size_t row) { return columns.lift(row); },
+          [&](std::size_t frame, const State& state, bool empty) {
+            flags[frame] = columns.lower_or_blank(frame, state, empty);
+          });
+    };
+    if (columns.needs_gil()) {
+      run();
+    } else {
+      nb::gil_scoped_release without_gil;
+      run();
+    }
+    return nb::make_tuple(columns.finish(), valid);
   }
 
   void bulk_evict(std::size_t count) override {

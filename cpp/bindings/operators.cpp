@@ -81,8 +81,8 @@ struct Counted {
     table.lower = [](const void* self, const void* state, bool empty) {
       return inner_port(self).lower(inner_context(self), state, empty);
     };
-    table.columns = [](const void* self, nb::handle values, std::size_t slide) {
-      return inner_port(self).columns(inner_context(self), values, slide);
+    table.columns = [](const void* self, nb::handle values, ResultCount count) {
+      return inner_port(self).columns(inner_context(self), values, count);
     };
   }
 

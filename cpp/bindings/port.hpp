@@ -62,9 +62,8 @@ template <class Op>
 class Columns {
  public:
   using State = typename Op::State;
-  // One result for every `slide` rows.
-  Columns(const Op& op, nb::handle values, std::size_t slide = 1)
-      : op_(op), reader_(values), writer_(reader_.size() / slide) {}
+  Columns(const Op& op, nb::handle values, ResultCount count = 1)
+      : op_(op), reader_(values), writer_(count.of(reader_.size())) {}
   std::size_t rows() const { return reader_.size(); }
   static constexpr bool needs_gil() {
     return Reader<typename Op::In>::needs_gil || Writer<typename Op::Out>::needs_gil;
@@ -114,8 +113,8 @@ template <class Op>
   requires std::is_base_of_v<ObjectOp, Op>
 class Columns<Op> {
  public:
-  Columns(const Op& op, nb::handle values, std::size_t slide = 1)
-      : op_(op), reader_(op.open(values)), writer_(reader_.size() / slide) {}
+  Columns(const Op& op, nb::handle values, ResultCount count = 1)
+      : op_(op), reader_(op.open(values)), writer_(count.of(reader_.size())) {}
   std::size_t rows() const { return reader_.size(); }
   static constexpr bool needs_gil() { return true; }
   bool null(std::size_t row) const { return reader_.null(row); }
@@ -157,8 +156,8 @@ struct ErasedColumns {
 template <class Op>
 struct ErasedColumnsOf final : ErasedColumns {
   Columns<Op> columns;
-  ErasedColumnsOf(const Op& op, nb::handle values, std::size_t slide)
-      : columns(op, values, slide) {}
+  ErasedColumnsOf(const Op& op, nb::handle values, ResultCount count)
+      : columns(op, values, count) {}
   std::size_t rows() const override { return columns.rows(); }
   bool needs_gil() const override { return columns.needs_gil(); }
   bool null(std::size_t row) const override { return columns.null(row); }
@@ -187,7 +186,7 @@ struct PortTable {
   void (*lift)(const void* context, PyObject* value, void* out);
   PyObject* (*lower)(const void* context, const void* state, bool empty);
   std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values,
-                                            std::size_t slide);
+                                            ResultCount count);
   // The results of a whole column by Two-Stacks, where the operator brings a loop of its own.
   nb::object (*slide)(const void* context, nb::handle values, std::size_t window) = nullptr;
 };
@@ -212,9 +211,9 @@ const PortTable* port_table() {
                                *static_cast<const typename Op::State*>(state), empty);
       },
       [](const void* context, nb::handle values,
-         std::size_t slide) -> std::unique_ptr<ErasedColumns> {
+         ResultCount count) -> std::unique_ptr<ErasedColumns> {
         return std::make_unique<ErasedColumnsOf<Op>>(*static_cast<const Op*>(context), values,
-                                                     slide);
+                                                     count);
       }};
   return &table;
 }
@@ -265,8 +264,8 @@ template <Erased Op>
 class Columns<Op> {
  public:
   using State = typename Op::State;
-  Columns(const Op& op, nb::handle values, std::size_t slide = 1)
-      : op_(op), columns_(ports(op).columns(op.context.get(), values, slide)) {}
+  Columns(const Op& op, nb::handle values, ResultCount count = 1)
+      : op_(op), columns_(ports(op).columns(op.context.get(), values, count)) {}
   std::size_t rows() const { return columns_->rows(); }
   bool needs_gil() const { return columns_->needs_gil(); }
   bool null(std::size_t row) const { return columns_->null(row); }

@@ -317,7 +317,7 @@ template <Structural Op>
 class Columns<Op> {
  public:
   using State = typename Op::State;
-  Columns(const Op& op, nb::handle values, std::size_t slide = 1) : op_(op) {
+  Columns(const Op& op, nb::handle values, ResultCount count = 1) : op_(op) {
     if (values.is_none() || (!PyDict_Check(values.ptr()) && !PyTuple_Check(values.ptr()))) {
       fail("ValueTypeError", "a dict or a tuple of columns is due, got " +
                                  std::string(Py_TYPE(values.ptr())->tp_name));
@@ -326,7 +326,7 @@ class Columns<Op> {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       nb::object column = part_of(op_.layout(), i, values.ptr());
       if (column.is_none() && parts[i].columns.empty()) column = any_column(values);
-      columns_.push_back(parts[i].port().columns(parts[i].context(), column, slide));
+      columns_.push_back(parts[i].port().columns(parts[i].context(), column, count));
       if (columns_[i]->rows() != rows()) {
         fail("ValueTypeError", "columns differ in length: " + std::to_string(rows()) + " and " +
                                    std::to_string(columns_[i]->rows()));

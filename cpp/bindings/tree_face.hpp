@@ -102,11 +102,12 @@ class TreeFaceOf final : public TreeFace {
     State state = lifted(value, null);
     if (null) watch();
     bool evicted = false;
+    const bool sees_itself = !null && since <= time && time <= until;
+    if constexpr (fallible_v<Op> && !combine_fallible_v<Op>) judge(state, sees_itself, since, until);
     PyObject* result = guarded([&] {
       tree_.insert(time, std::move(state));
       evicted = tree_.oldest() < first;
       if (evicted) tree_.bulk_evict(first - 1);
-      const bool sees_itself = !null && since <= time && time <= until;
       return query_range(since, until, sees_itself || valued_.any(std::max(since, first), until));
     });
     note(time, null);
@@ -218,9 +219,17 @@ class TreeFaceOf final : public TreeFace {
     if (tree_.empty()) valued_.stop();
   }
 
+  // Throws if the result of a push would not lower: cheaper than a transaction around the push.
+  void judge(const State& state, bool sees_itself, Tick since, Tick until) const {
+    fiba::Folder<Op> fold(op_);
+    tree_.add_range(since, until, fold);
+    if (sees_itself) fold.add(state);
+    if (fold.any()) (void)op_.lower(fold.take());
+  }
+
   template <class Step>
   auto guarded(Step&& step) {
-    if constexpr (fallible_v<Op>) {
+    if constexpr (combine_fallible_v<Op>) {
       if (Port<Op>::may_fail(op_)) return transact(tree_, step);
     }
     return step();

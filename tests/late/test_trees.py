@@ -282,8 +282,9 @@ def test_combines_grow_as_the_logarithm_of_the_distance() -> None:
         for i in range(400):
             tree.insert(2 * size - 2 * distance - 2 * i - 1, 1.0)
         costs.append(((tree.combines or 0) - before) / 400)
-    assert costs[-1] < 60
-    assert max(b - a for a, b in zip(costs, costs[1:], strict=False)) < 25
+    # A factor of 16 in distance is at most two levels more, each of at most an arity of combines.
+    assert max(b - a for a, b in zip(costs, costs[1:], strict=False)) < 32
+    assert costs[-1] < 32 * 4
 
 
 def test_bulk_evict_costs_the_logarithm_of_what_leaves() -> None:
@@ -304,11 +305,11 @@ def test_memory_of_a_tree_that_is_filled_in_order() -> None:
     tree.bulk_insert(np.arange(2**17), np.ones(2**17))
     assert tree.nbytes / 2**17 <= 28
     tree.bulk_evict(2**17 - 1000)
-    for i in range(4000):  # what left is given back little by little
+    for i in range(20_000):  # what left is given back little by little
         tree.insert(2**17 + i, 1.0)
         tree.evict(tree.oldest or 0)
-    assert tree.nbytes < 2**17 * 14
+    assert tree.nbytes < 2**17 * 4
 
 
 def test_trees_are_named_in_the_registry() -> None:
-    assert TREES == {"fiba": Fiba, "btree": BTree}
+    assert {"fiba": Fiba, "btree": BTree} == TREES

@@ -63,6 +63,10 @@ inline constexpr bool cheap_lift_v = [] {
   }
 }();
 
+// Some of them only in lower: an integer sum is judged when it is asked for.
+template <class Op>
+inline constexpr bool combine_fallible_v = fallible_v<Op> && !requires { Op::only_lower_fails; };
+
 // accumulated = combine(accumulated, newer), in place where the operator knows how: large states
 // (Bloom, strings) then neither allocate nor copy.
 template <Monoid Op>

@@ -9,7 +9,7 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.algorithms.base import whole
-from slidefold.errors import CapacityError, OperatorError, WindowError, ValueTypeError
+from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
 from slidefold.operators import Operator
 from slidefold.state import operator_header, pack, require_options, restore, restore_pickled
 

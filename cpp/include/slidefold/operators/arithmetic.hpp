@@ -42,6 +42,7 @@ template <class T>
 struct Sum {
   static constexpr bool commutative = true, cheap_lift = true;
   static constexpr bool fallible = std::is_integral_v<T>;  // lower may overflow
+  static constexpr bool only_lower_fails = true;
   using In = T;
   using State = SumState<T>;
   using Out = T;
