@@ -16,7 +16,7 @@ from slidefold.errors import StateError, TimeOrderError, ValueTypeError, WindowE
 from tests.late.test_trees import Joined
 from tests.windows.test_time import CLOSED, inside
 
-OPERATORS = {"native": sf.concat(), "python": Joined()}
+OPERATORS: dict[str, sf.Operator] = {"native": sf.concat(), "python": Joined()}
 
 
 @pytest.mark.parametrize("closed", CLOSED)

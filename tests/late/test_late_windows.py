@@ -54,7 +54,7 @@ class Truth:
         return max(known)
 
 
-TIMES = {
+TIMES: dict[str, Any] = {
     "integers": (10, 4, lambda rng, now: now - rng.choice([0, 0, 0, 1, 3, 5, 9])),
     "floats": (2.5, 0.75, lambda rng, now: (now - rng.choice([0, 0, 1, 3, 7])) * 0.1),
     "tiny": (1e-20, 1.0, lambda rng, now: 1 + (now - rng.choice([0, 0, 2])) * 0.25),
@@ -173,9 +173,9 @@ def test_bad_arguments(arguments: dict[str, Any], error: type, message: str) -> 
 
 
 def test_bad_calls() -> None:
-    window = sf.Window(sf.sum(), sf.time(10), lateness=1)
+    window: Any = sf.Window(sf.sum(), sf.time(10), lateness=1)
     window.push(1, 1.0)
-    for call, error, message in (
+    calls: list[tuple[Any, type[Exception], str]] = [
         (lambda: window.push(1.0), ValueTypeError, "takes push"),
         (lambda: window.push("1", 1.0), ValueTypeError, "due"),
         (lambda: window.push(datetime(2024, 1, 1), 1.0), ValueTypeError, "a number is due"),
@@ -185,9 +185,10 @@ def test_bad_calls() -> None:
         (lambda: window.query(last=-1), WindowError, "range > 0"),
         (lambda: window.query(1, 2, last=1), ValueTypeError, "either since and until, or last="),
         (lambda: window.query(lst=1), ValueTypeError, "since, until and last"),
-    ):
+    ]
+    for call, error, message in calls:
         with pytest.raises(error, match=message):
-            call()  # type: ignore[no-untyped-call]
+            call()
     assert window.query() == 1.0
     with pytest.raises(WindowError, match="lateness needs a time window"):
         sf.Window(sf.sum(), sf.rows(10), lateness=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @sf.operator
-class Joined:
+class Joined(sf.Fold):
     """Concatenation in Python: it does not commute, and its states are objects."""
 
     identity = staticmethod(lambda: "")
@@ -225,7 +226,7 @@ def test_a_step_that_fails_leaves_the_tree_as_it_was(name: str) -> None:
     fuse = [0]
 
     @sf.operator
-    class Fused:
+    class Fused(sf.Fold):
         identity = staticmethod(lambda: "")
         lift = staticmethod(lambda text: text)
         lower = staticmethod(lambda text: text)
@@ -266,7 +267,8 @@ def test_combines_in_order_do_not_grow_with_the_window(size: int) -> None:
     for i in range(2000):
         tree.insert(size + i, 1.0)
         tree.evict(i)
-    assert tree.combines is not None and before is not None
+    assert tree.combines is not None
+    assert before is not None
     assert (tree.combines - before) / 2000 < 8
     before = tree.combines
     tree.query()
@@ -283,7 +285,7 @@ def test_combines_grow_as_the_logarithm_of_the_distance() -> None:
             tree.insert(2 * size - 2 * distance - 2 * i - 1, 1.0)
         costs.append(((tree.combines or 0) - before) / 400)
     # A factor of 16 in distance is at most two levels more, each of at most an arity of combines.
-    assert max(b - a for a, b in zip(costs, costs[1:], strict=False)) < 32
+    assert max(b - a for a, b in pairwise(costs)) < 32
     assert costs[-1] < 32 * 4
 
 

@@ -89,8 +89,8 @@ class Tree(_native.TreeCore):
         """Run a fresh tree over a whole column natively, in bulks of `bulk` rows.
 
         Rows come in the order given, late ones too. After each bulk, everything that is `range` or
-        more older than the youngest leaves at once, and the rest is folded: one result a bulk. Times
-        are integers. Rows after the last full bulk are left out.
+        more older than the youngest leaves at once, and the rest is folded: one result a bulk.
+        Times are integers. Rows after the last full bulk are left out.
 
         >>> import slidefold as sf
         >>> Fiba(sf.concat()).slide([1, 3, 2, 4], ["a", "c", "b", "d"], 2)
