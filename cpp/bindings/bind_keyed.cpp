@@ -71,7 +71,7 @@ class Slots {
  public:
   Slots(KeyedCore& core, const Keys& keys, const std::vector<Tick>& times)
       : core_(core), slots_(keys.size(), kNoSlot) {
-    if (core.keys() > 0 && keys.whole.has_value() != (core.text.size() == 0)) {
+    if (keys.size() > 0 && core.keys() > 0 && keys.whole.has_value() != (core.text.size() == 0)) {
       fail("ValueTypeError",
            std::string("this set has ") +
                (keys.whole ? "texts as keys, got integers" : "integers as keys, got texts"));

@@ -27,7 +27,7 @@ def test_lockstep(operator: str, keys: str, closed: str) -> None:
     windows = KeyedWindows(OPERATORS[operator], sf.time(20, closed=closed))
     names: list[Any] = list(range(-3, 9)) if keys == "integers" else ["", "ä", *"bcdefghij"]
     rows: dict[Any, list[tuple[int, str]]] = {}
-    now, watermark, late = 0, None, 0
+    now, newest, watermark, late = 0, -1000, None, 0
     for batch in range(60):
         size = rng.choice([0, 1, 5, 40, 300])
         chosen = [rng.choice(names[: rng.choice([1, 4, 11])]) for _ in range(size)]
@@ -50,9 +50,11 @@ def test_lockstep(operator: str, keys: str, closed: str) -> None:
         watermark = watermark if advance is None else advance
         windows.check()
         assert (windows.late, windows.watermark) == (late, watermark)
+        newest = max([newest, *times])
         for key in names:
             held = sorted(rows.get(key, []), key=lambda row: row[0])
-            due = "".join(text for at, text in held if inside(at, now, 20, closed))
+            end = max(newest, -1000 if watermark is None else watermark)
+            due = "".join(text for at, text in held if inside(at, end, 20, closed))
             assert windows.query(key) == (due or None)
         if batch % 20 == 7:
             windows = windows.copy()

@@ -285,8 +285,8 @@ def test_combines_grow_as_the_logarithm_of_the_distance() -> None:
             tree.insert(2 * size - 2 * distance - 2 * i - 1, 1.0)
         costs.append(((tree.combines or 0) - before) / 400)
     # A factor of 16 in distance is at most two levels more, each of at most an arity of combines.
-    assert max(b - a for a, b in pairwise(costs)) < 32
-    assert costs[-1] < 32 * 4
+    assert max(b - a for a, b in pairwise(costs)) < 48
+    assert costs[-1] < 48 * 3
 
 
 def test_bulk_evict_costs_the_logarithm_of_what_leaves() -> None:
@@ -310,7 +310,7 @@ def test_memory_of_a_tree_that_is_filled_in_order() -> None:
     for i in range(20_000):  # what left is given back little by little
         tree.insert(2**17 + i, 1.0)
         tree.evict(tree.oldest or 0)
-    assert tree.nbytes < 2**17 * 4
+    assert tree.nbytes < 2**17 * 5
 
 
 def test_trees_are_named_in_the_registry() -> None:
