@@ -102,6 +102,18 @@ CASES: dict[str, tuple[Callable[[], Any], Steps]] = {
         timed(WORDS),
     ),
     "pba": (lambda: sf.algorithms.Pba(sf.first(), range=4, chunk=3), pushed(NUMBERS)),
+    "fiba": (
+        lambda: sf.algorithms.Fiba(sf.concat(), min_arity=2, max_arity=4),
+        [["insert", t, WORDS[t % 10]] for t in (0, 9, 3, 4, 5, 20, 1, 6, 7, 8, 2, 30, 10, 11, 12)],
+    ),
+    "btree": (
+        lambda: sf.algorithms.BTree(sf.max(dtype="int64"), min_arity=2),
+        [["insert", t / 2, t * 7 % 10] for t in range(20)],
+    ),
+    "window_late": (
+        lambda: sf.Window(sf.concat(), sf.time(9), lateness=6),
+        [["push", t, WORDS[t % 10]] for t in (0, 9, 3, 4, 5, 20, 1, 16, 17, 18, 15, 30, 25, 26)],
+    ),
     "user_operator": (
         lambda: sf.algorithms.DabaLite(user.made(user.Compose)),
         slid([[n, n + 1] for n in range(7)], 3),

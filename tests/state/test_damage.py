@@ -9,13 +9,22 @@ from typing import Any
 import pytest
 
 import slidefold as sf
-from slidefold.algorithms import DabaLite, FlatFat, Recalc, Sba, SlickDeque
+from slidefold.algorithms import DabaLite, Fiba, FlatFat, Recalc, Sba, SlickDeque
 from slidefold.errors import OperatorError, SlidefoldError, StateError, ValueTypeError
 from slidefold.state import window_header
 from tests.support.algorithms import fitting
 from tests.support.cases import BY_ID
 from tests.support.envelopes import MAGIC, flips, opened, sealed, with_header, with_payload
-from tests.support.saving import KEPT, Kept, Walk, pushing, stepping, window_of
+from tests.support.saving import (
+    KEPT,
+    Kept,
+    Walk,
+    late_window,
+    pushing,
+    stepping,
+    tree_of,
+    window_of,
+)
 from tests.support.unchanged import one_sentence, refused
 
 
@@ -92,20 +101,20 @@ class TestSwapped:
         firsts: dict[str, Any] = {}
         for kept in KEPT:
             made = kept.empty()
-            firsts.setdefault(type(made).__name__, made)
-        assert len(firsts) == 13
+            firsts.setdefault(getattr(made, "name", "window"), made)
+        assert len(firsts) == 15
         for name, made in firsts.items():
             data = made.to_bytes()
             for other, twin in firsts.items():
                 if other == name:
                     continue
-                with refused(StateError, f"a {name}", f"not a {other}"):
+                with refused(StateError, f"state of {name}", f"not of {other}"):
                     type(twin).from_bytes(data)
 
     def test_the_base_class_takes_none(self) -> None:
-        with refused(StateError, "DabaLite", "Algorithm"):
+        with refused(StateError, "daba_lite", "Algorithm"):
             sf.algorithms.Algorithm.from_bytes(small())
-        with refused(StateError, "DabaLite", "Boundary"):
+        with refused(StateError, "daba_lite", "Boundary"):
             sf.algorithms.Boundary.from_bytes(small())
 
     def test_an_envelope_of_another_class(self) -> None:
@@ -173,6 +182,10 @@ class TestForged:
             pushing("sba", BY_ID["max_by-str-float64"], (9, 4), checked=True),
             window_of("daba_lite", BY_ID["collect-int64"], sf.time(7, closed="left"), checked=True),
             window_of("flat_fat", BY_ID["first-object"], sf.rows(3, closed="left")),
+            tree_of(sf.algorithms.Fiba, BY_ID["concat"], min_arity=2),
+            tree_of(sf.algorithms.BTree, BY_ID["max-float64"], min_arity=2, counted=True),
+            late_window(BY_ID["sum-float64"], sf.time(8), 5),
+            late_window(BY_ID["user-product"], sf.time(6.5), 2.5),
         ],
         ids=str,
     )
@@ -214,14 +227,45 @@ class TestForged:
         with refused(StateError):
             DabaLite.from_bytes(sealed(header, payload))
 
-    @pytest.mark.parametrize("name", ["operator", "options", "window", "algorithm", "reason"])
+    @pytest.mark.parametrize("lateness", [None, 3])
+    @pytest.mark.parametrize("name", ["operator", "options", "window", "algorithm", "asked"])
     @pytest.mark.parametrize("value", [None, 0, "x\n.", [], {}, {"kind": "rows"}, 1e300])
-    def test_fields_of_windows(self, name: str, value: Any) -> None:
-        if name == "reason" and isinstance(value, str):
-            return  # any text will do
-        data = sf.Window(sf.max(), sf.time(5)).to_bytes()
+    def test_fields_of_windows(self, name: str, value: Any, lateness: Any) -> None:
+        data = sf.Window(sf.max(), sf.time(5), lateness=lateness).to_bytes()
         with refused(StateError):
             sf.Window.from_bytes(with_header(data, **{name: value}))
+
+    @pytest.mark.parametrize("lateness", [None, 2.5])
+    @pytest.mark.parametrize(
+        "value", [None, 2.5, "x", [], {}, {"days": 1}, -1, True, {"days": 10**30}, float("nan")]
+    )
+    def test_lateness(self, value: Any, lateness: Any) -> None:
+        if value == lateness:
+            return
+        data = sf.Window(sf.max(), sf.time(5), lateness=lateness).to_bytes()
+        with refused(StateError):
+            sf.Window.from_bytes(with_header(data, lateness=value))
+
+    @pytest.mark.parametrize("lateness", [None, 3])
+    def test_what_was_asked_for(self, lateness: Any) -> None:
+        data = sf.Window(sf.max(), sf.time(5), lateness=lateness).to_bytes()
+        asked = opened(data)[0]["asked"]
+        changes: list[dict[str, Any]]
+        changes = [{"optimize": "memory"}, {"algorithm": "x"}, {"late": []}, {"more": 1}]
+        for change in changes:
+            with refused(StateError):
+                sf.Window.from_bytes(with_header(data, asked={**asked, **change}))
+
+    def test_a_plan_of_another_time(self) -> None:
+        """The algorithm that ran goes on, whatever the planner would choose today."""
+        w = sf.Window(sf.max(), sf.rows(3), algorithm="two_stacks")
+        w.push(5.0)
+        data = w.to_bytes()
+        asked = {**opened(data)[0]["asked"], "algorithm": None}
+        again = sf.Window.from_bytes(with_header(data, asked=asked))
+        assert again.plan.algorithm == "two_stacks"
+        assert "saved" in again.explain()
+        assert again.push(1.0) == 5.0
 
     @pytest.mark.parametrize(
         "window",
@@ -291,6 +335,18 @@ class TestForged:
         nan = {**opened(timed)[0]["options"], "combine_time": float("nan")}
         with refused(StateError):
             Sba.from_bytes(with_header(timed, options=nan))
+
+    def test_arities(self) -> None:
+        data = Fiba(sf.max()).to_bytes()
+        for least, most in ((1, 8), (4, 7), (4, 2048), (-2, 8), (2**80, 2**90)):
+            options = {"min_arity": least, "max_arity": most, "counted": False}
+            with refused(StateError):
+                Fiba.from_bytes(with_header(data, options=options))
+        w = sf.Window(sf.max(), sf.time(5), lateness=1).to_bytes()
+        for least in (0, 1, -1, 10**6, 2**80):
+            with refused(StateError):
+                options = {"checked": False, "min_arity": least}
+                sf.Window.from_bytes(with_header(w, options=options))
 
     def test_texts_are_texts(self) -> None:
         a = Recalc(sf.concat())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pytest
 
 import slidefold as sf
-from slidefold.algorithms import Boundary, DabaLite, FlatFat, Pba, Recalc
+from slidefold.algorithms import Boundary, DabaLite, Fiba, FlatFat, Pba, Recalc
 from tests.support.cases import CASES, Case
 from tests.support.saving import KEPT, Kept, Walk, shown, stepping
 
@@ -109,11 +110,35 @@ def test_a_large_window() -> None:
     assert p.to_bytes() == q.to_bytes()
 
 
+def test_a_large_tree() -> None:
+    rng = np.random.default_rng(2)
+    times = np.arange(50_000) - rng.integers(0, 900, 50_000)
+    values = rng.normal(size=50_000)
+    a = Fiba(sf.sum())
+    a.bulk_insert(times, values)
+    b = Fiba.from_bytes(a.to_bytes())
+    for at in range(2_000):
+        for each in (a, b):
+            each.insert(50_000 + at - (at % 3) * 400, values[at])
+            each.evict(int(times[at]))
+        assert a.query() == b.query()
+        assert a.query(at, 30_000 + at) == b.query(at, 30_000 + at)
+    b.check()
+    assert a.to_bytes() == b.to_bytes()
+
+
 def test_the_plan_comes_back() -> None:
     w = sf.Window(sf.max("x"), sf.time("90s"), optimize="throughput")
     again = sf.Window.from_bytes(w.to_bytes())
     assert again.plan == w.plan
     assert again.explain() == w.explain()
+    late = sf.Window(sf.max("x"), sf.time("90s"), lateness="1m", late="raise")
+    twin = sf.Window.from_bytes(late.to_bytes())
+    assert twin.plan == late.plan
+    for each in (late, twin):
+        each.push(datetime(2024, 1, 1), 1.0)
+        with pytest.raises(sf.errors.TimeOrderError):
+            each.push(datetime(2023, 1, 1), 1.0)
 
 
 def test_options_of_numpy_type() -> None:
@@ -125,6 +150,8 @@ def test_options_of_numpy_type() -> None:
     assert sf.algorithms.Sba.from_bytes(b.to_bytes()).chunk == b.chunk
     assert sf.Window.from_bytes(w.to_bytes()).plan.window == sf.rows(3)
     assert sf.Window.from_bytes(t.to_bytes()).plan.window == sf.time(2.5)
+    late = sf.Window(sf.sum(), sf.time(5), lateness=np.int64(3))  # type: ignore[arg-type]
+    assert sf.Window.from_bytes(late.to_bytes()).plan.lateness == 3
 
 
 def test_any_bytes_like_object() -> None:

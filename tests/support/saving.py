@@ -128,6 +128,71 @@ def window_of(name: str, case: Case, window: Any, **options: Any) -> Kept:
     )
 
 
+def tree_of(cls: Any, case: Case, **options: Any) -> Kept:
+    """A tree by time; times are integers, then floats."""
+
+    def step(made: Any, walk: Walk) -> Any:
+        now, rng = walk.later(0, 1, 1, 2), walk.rng
+        if now > 30:
+            now = walk.later(0, 0.5)
+        match rng.randrange(10):
+            case 0:
+                made.evict(made.oldest or 0)
+            case 1:
+                made.evict(now - rng.randrange(20))
+            case 2 if rng.random() < 0.3:
+                made.bulk_evict(now - 15)
+            case 3:
+                times = [now - rng.randrange(20) for _ in range(rng.randrange(5))]
+                made.bulk_insert(times, case.kind.column([case.kind.draw(rng) for _ in times]))
+            case 4 | 5 | 6:  # one late source in order: it has a finger of its own
+                made.insert(now - 9, case.kind.draw(rng))
+            case _:
+                made.insert(now, case.kind.draw(rng))
+        return made.query(), made.query(now - 12, now - 3), list(made), made.oldest, made.youngest
+
+    return Kept(
+        f"{cls.name}-{case}-{'-'.join(options)}", lambda: cls(case.operator, **options), step
+    )
+
+
+def late_window(case: Case, window: Any, lateness: Any) -> Kept:
+    """A live window that takes late events."""
+
+    def step(made: Any, walk: Walk) -> Any:
+        rng = walk.rng
+        now = walk.later(0, 1, 2) - rng.choice([0, 0, 0, 1, 3, 7, 30])
+        if now > 30 and not window.datetimes:
+            now += rng.choice([0, 0.5])
+        time: Any = datetime(1970, 1, 1) + timedelta(seconds=now) if window.datetimes else now
+        match rng.randrange(12):
+            case 0:
+                made.advance(time)
+            case 1:
+                made.evict(time)
+        return made.push(time, case.kind.draw(rng)), made.query(), made.late
+
+    return Kept(
+        f"Window-late-{case}-{window}",
+        lambda: sf.Window(case.operator, window, lateness=lateness),
+        step,
+    )
+
+
+def _trees() -> list[Kept]:
+    kept = []
+    for case in SHORT:
+        kept += [
+            tree_of(sf.algorithms.Fiba, case, min_arity=2),
+            tree_of(sf.algorithms.Fiba, case, min_arity=2, max_arity=4, counted=True),
+            tree_of(sf.algorithms.BTree, case, min_arity=2),
+            late_window(case, sf.time(8), 5),
+            late_window(case, sf.time("6s", closed="left"), timedelta(seconds=4)),
+            late_window(case, sf.time(6.5, closed="both"), 0),
+        ]
+    return kept
+
+
 def _windows() -> list[Kept]:
     rules = [
         sf.rows(5),
@@ -174,4 +239,5 @@ KEPT = [
         for window in ((10, 5), (11, 4))
     ),
     *_windows(),
+    *_trees(),
 ]

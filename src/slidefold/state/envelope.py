@@ -63,7 +63,8 @@ def unpack(data: bytes, kind: str) -> tuple[Header, bytes]:
     header = _parsed(text)
     found = field(header, "kind", str)
     if found != kind:
-        raise StateError(f"the bytes hold a {called(found)}, not a {called(kind)}")
+        word = found if found.isidentifier() and len(found) <= 40 else "something else"
+        raise StateError(f"the bytes hold the state of {word}, not of {kind}")
     return header, payload
 
 
@@ -73,12 +74,6 @@ def field(header: Header, name: str, kind: type[T]) -> T:
     if type(value) is not kind:
         raise StateError(f"the header of the bytes has no {name} that makes sense")
     return value
-
-
-def called(kind: str) -> str:
-    """Return a kind as its class is called, in one short line: daba_lite is DabaLite."""
-    words = "".join(part[:1].upper() + part[1:] for part in kind.split("_"))
-    return words if words.isidentifier() and len(words) <= 40 else "something else"
 
 
 def _spelled(header: Header) -> bytes:

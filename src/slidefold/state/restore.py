@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from slidefold.errors import OperatorError, StateError
 from slidefold.operators import Operator
-from slidefold.state.envelope import Header, called, field, unpack
+from slidefold.state.envelope import Header, field, unpack
 from slidefold.state.identity import operator_from
 
 
@@ -31,8 +31,7 @@ R = TypeVar("R", bound=Restorable)
 
 def restore(cls: type[R], data: bytes, operator: Operator | None, *, main: bool = False) -> R:
     """Make an object of this class from its saved state; all that can be wrong is a StateError."""
-    kind = cls._kind()
-    header, payload = unpack(data, kind)
+    header, payload = unpack(data, cls._kind())
     if operator is not None and not isinstance(operator, Operator):
         raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
     try:
@@ -44,7 +43,7 @@ def restore(cls: type[R], data: bytes, operator: Operator | None, *, main: bool 
     except Exception as error:  # a constructor, an invariant, or a user's operator objects
         reason = next(iter(str(error).splitlines()), "")[:100].rstrip(". ")
         what = f"{type(error).__name__[:50]}: {reason}" if reason else type(error).__name__[:50]
-        raise StateError(f"the bytes do not make a {called(kind)} ({what})") from error
+        raise StateError(f"the bytes do not make a {cls.__name__} ({what})") from error
     return made
 
 
