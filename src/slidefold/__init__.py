@@ -61,8 +61,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BloomFilter",
-    "Fold",
     "CountMinSketch",
+    "Fold",
     "Moments",
     "NaiveBayesModel",
     "Operator",
