@@ -1,3 +1,6 @@
+#include <cmath>
+#include <numbers>
+
 #include "family.hpp"
 #include "sketch_results.hpp"
 #include "slidefold/operators/hyperloglog.hpp"
@@ -123,8 +126,8 @@ MaybeMade sketches_family(const Spec& spec) {
   if (name == "count_min") {
     return with_key(spec.dtype, [&](auto t) {
       CountMinOf<decltype(t)> op;
-      op.width = size("width");
-      op.depth = size("depth");
+      op.width = static_cast<std::size_t>(std::ceil(std::numbers::e / spec.real("epsilon")));
+      op.depth = static_cast<std::size_t>(std::ceil(-std::log1p(-spec.real("confidence"))));
       return made(op);
     });
   }

@@ -19,8 +19,7 @@ def count(column: str | None = None) -> Operator:
     >>> [w.push(x) for x in ("a", None, None)]
     [1, 1, 0]
     """
-    nulls = "keep" if column is None else "skip"
-    return Operator("count", columns_of(column), dtype="any", nulls=nulls)
+    return Operator("count", columns_of(column), dtype="any")
 
 
 def sum(
@@ -49,7 +48,8 @@ def sum(
         return Operator("sum", columns_of(column), checked)
     if checked != "float64":
         raise OperatorError("compensated is for float64: sums of int64 are exact as they are")
-    return Operator("sum", columns_of(column), checked, variant="compensated_sum")
+    params = (("compensated", True),)
+    return Operator("sum", columns_of(column), checked, params=params, variant="compensated_sum")
 
 
 def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:

@@ -36,7 +36,6 @@ class Operator:
     dtype: str = "float64"
     key_dtype: str = "float64"
     params: tuple[tuple[str, Param], ...] = ()
-    nulls: str = "skip"
     variant: str = ""
 
     @property
@@ -47,7 +46,8 @@ class Operator:
     @property
     def keeps_nulls(self) -> bool:
         """Whether None is a value to fold; else it only takes its place in a rows window."""
-        return self.nulls == "keep"
+        counts_rows = self.name == "count" and not self.columns
+        return counts_rows or ("nulls", "keep") in self.params
 
     @property
     def native_params(self) -> dict[str, Any]:
@@ -85,11 +85,11 @@ def dtype_of(dtype: str, allowed: tuple[str, ...], operator: str) -> str:
     raise ValueTypeError(f"{operator} takes dtype {' or '.join(allowed)}, got {dtype!r}{hint}")
 
 
-def nulls_of(nulls: str, operator: str) -> str:
-    """Check what an operator is to do with None."""
+def nulls_of(nulls: str, operator: str) -> tuple[tuple[str, Param], ...]:
+    """Check what an operator is to do with None; the parameter that says so, unless it skips."""
     if nulls not in ("skip", "keep"):
         raise OperatorError(f"{operator} takes nulls='skip' or nulls='keep', got {nulls!r}")
-    return nulls
+    return (("nulls", nulls),) if nulls == "keep" else ()
 
 
 def whole_of(value: int, least: int, operator: str, name: str, most: int = 2**40) -> int:

@@ -98,6 +98,5 @@ def _ordered(name: str, column: str | None, dtype: str, nulls: str, **params: in
         name,
         columns_of(column),
         dtype_of(dtype, VALUES, name),
-        params=tuple(params.items()),
-        nulls=nulls_of(nulls, name),
+        params=(*params.items(), *nulls_of(nulls, name)),
     )

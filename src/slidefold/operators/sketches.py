@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from slidefold.errors import OperatorError
 from slidefold.operators.base import (
     KEYS,
@@ -57,9 +55,12 @@ def count_min(
     >>> [sketch.estimate("a") for sketch in sketches], sketches[3].total
     ([1, 1, 2, 2], 3)
     """
-    width = math.ceil(math.e / share_of(epsilon, "count_min", "epsilon"))
-    depth = math.ceil(-math.log1p(-share_of(confidence, "count_min", "confidence")))
-    params = (("width", whole_of(width, 1, "count_min", "width")), ("depth", max(depth, 1)))
+    params = (
+        ("epsilon", share_of(epsilon, "count_min", "epsilon")),
+        ("confidence", share_of(confidence, "count_min", "confidence")),
+    )
+    if epsilon < 1e-9:
+        raise OperatorError(f"count_min takes an epsilon of at least 1e-9, got {epsilon!r}")
     checked = dtype_of(dtype, KEYS, "count_min")
     return Operator("count_min", columns_of(column), checked, params=params)
 

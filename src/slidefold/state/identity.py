@@ -11,7 +11,14 @@ from numbers import Integral, Real
 from typing import Any
 
 from slidefold.errors import OperatorError, StateError
-from slidefold.operators import BUILT_IN, Operator, OperatorFactory, UserOperator
+from slidefold.operators import (
+    BUILT_IN,
+    Operator,
+    OperatorFactory,
+    StructOperator,
+    UserOperator,
+    struct,
+)
 from slidefold.state.envelope import Header, field
 from slidefold.windows import Rows, Time
 
@@ -35,6 +42,8 @@ def operator_header(operator: Operator) -> Header:
         "params": {name: _plain(value) for name, value in operator.params},
         "version": 1,
     }
+    if isinstance(operator, StructOperator):
+        header["parts"] = [[name, operator_header(part)] for name, part in operator.parts]
     if isinstance(operator, UserOperator):
         own = {"module": operator.module, "name": operator.qualname, "version": operator.version}
         header.update(own)
@@ -60,7 +69,10 @@ def operator_from(header: Header, given: Operator | None = None, *, main: bool =
         found = given
         described = {**operator_header(given), "columns": header.get("columns")}
     else:
-        found = _built_in(header, name) if module == _HERE else _imported(header, main)
+        if module == _HERE and name == "struct":
+            found = _struct(header, main)
+        else:
+            found = _built_in(header, name) if module == _HERE else _imported(header, main)
         described = operator_header(found)
     if described != header:
         raise StateError(f"the bytes were written with {_shown(header)}, not {_shown(described)}")
@@ -75,6 +87,15 @@ def _built_in(header: Header, name: str) -> Operator:
     said["key_dtype"] = header.get("key_dtype")
     taken = {key: value for key, value in said.items() if key in signature(function).parameters}
     return function(*field(header, "columns", list), **taken)
+
+
+def _struct(header: Header, main: bool) -> Operator:
+    parts: dict[str, Operator] = {}
+    for part in field(header, "parts", list):
+        if not isinstance(part, list) or len(part) != 2 or not isinstance(part[1], dict):
+            raise StateError("the bytes were written with a struct that makes no sense")
+        parts[str(part[0])] = operator_from(part[1], main=main)
+    return struct(**parts)
 
 
 def _imported(header: Header, main: bool) -> Operator:
