@@ -82,7 +82,7 @@ bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes argume
 	@$(PY) -m benchmarks $(BENCH)
 
 .PHONY: fuzz
-fuzz: $(VENV)/.native ## Random histories for the trees (FUZZ=... passes arguments)
+fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes arguments)
 	@$(PY) -m tools.fuzz $(FUZZ)
 
 # ---- check ------------------------------------------------------------------------------------

@@ -7,38 +7,44 @@ import secrets
 import sys
 from collections.abc import Sequence
 
-from tools.fuzz import trees
+from tools.fuzz import state, trees
 from tools.fuzz.rounds import Failure
 from tools.fuzz.workers import Total, run_rounds
 
 OPERATIONS = 10_000_000
+DAMAGES = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run rounds; return 1 if one fails."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
-    parser.add_argument("--operations", type=int, metavar="N", help="how many (10 million)")
+    parser.add_argument("--state", action="store_true", help="damage saved states instead")
+    parser.add_argument(
+        "--operations", type=int, metavar="N", help="how many (10 million; 1 million with --state)"
+    )
     parser.add_argument("--seconds", type=float, metavar="S", help="stop after so long")
     parser.add_argument("--seed", type=int, metavar="N", help="do what that seed did")
     parser.add_argument("--round", type=int, metavar="N", help="only this round, in this process")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes (2)")
     chosen = parser.parse_args(arguments)
     seed = secrets.randbits(32) if chosen.seed is None else chosen.seed
-    again = f"python -m tools.fuzz --seed {seed}"
+    mode = state if chosen.state else trees
+    unit = "damaged states" if chosen.state else "operations"
+    again = f"python -m tools.fuzz {'--state ' if chosen.state else ''}--seed {seed}"
     print(f"fuzz: {again}", flush=True)
 
     def tell(total: Total) -> None:
         rate = total.count / max(total.seconds, 1e-9)
-        print(f"fuzz: {total.count:,} operations, {rate:,.0f} a second", flush=True)
+        print(f"fuzz: {total.count:,} {unit}, {rate:,.0f} a second", flush=True)
 
     if chosen.round is not None:
-        done = trees.run_round(seed, chosen.round)
+        done = mode.run_round(seed, chosen.round)
         return _failed(done.failure, f"{again} --round {chosen.round}")
     count = chosen.operations
     if count is None and chosen.seconds is None:
-        count = OPERATIONS
+        count = DAMAGES if chosen.state else OPERATIONS
     total = run_rounds(
-        trees.run_round,
+        mode.run_round,
         seed,
         workers=chosen.workers,
         count=count,
