@@ -91,6 +91,14 @@ def test_results_have_their_types() -> None:
     assert whole.push(keys, times, [7, 8]).to_pylist() == [None, 7]
 
 
+def test_results_that_arrow_has_no_type_for() -> None:
+    windows = KeyedWindows(sf.bloom(dtype="str"), sf.time(5))
+    filters = windows.push([1, 1], [1, 2], ["a", "b"])
+    assert ["a" in each for each in filters] == [True, True]
+    lists = KeyedWindows(sf.collect(dtype="object"), sf.time(5)).push([1, 1], [1, 2], [1, "b"])
+    assert lists == [[1], [1, "b"]]
+
+
 def test_keys_of_many_shapes() -> None:
     for keys in (
         pa.array(["a", "b", "a"]),

@@ -28,7 +28,7 @@ class KeyedWindows(_native.KeyedCore):
     """A time window for each of many keys, compact for millions of keys with a few entries each.
 
     `push(keys, times, values)` takes a whole batch in one native call and returns one result a
-    row, a pyarrow array: as if the whole batch were inserted first, row i gets the window of its
+    row, a pyarrow array (a list, where Arrow has no type for the results): as if the whole batch were inserted first, row i gets the window of its
     key that ends at its own time. Then everything leaves that no window after the watermark needs,
     and keys without entries are forgotten. The watermark is what `push(..., watermark=)` and
     `advance` say, or with `lateness=` just before the newest time of all keys less the lateness.
@@ -70,12 +70,10 @@ class KeyedWindows(_native.KeyedCore):
 
     def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
         """Insert a batch, answer each row, then evict by the watermark. All or nothing."""
-        import pyarrow as pa
-
         results, valid = self._push(
             _keys(keys), self._times(times), values, watermark, self._late == "raise"
         )
-        return pa.array(results, mask=~valid)
+        return _results(results, valid)
 
     def query(self, key: int | str, at: Any = None) -> Any:
         """Return a key's window that ends at a time: now, unless told; None if it is empty."""
@@ -167,6 +165,17 @@ class KeyedWindows(_native.KeyedCore):
                 return np.ascontiguousarray(array, np.float64)
             raise ValueTypeError("integer times beyond 2**53 do not mix with floats")
         raise ValueTypeError(f"times are int64 or float64, got {array.dtype}")
+
+
+def _results(results: Any, valid: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(results, np.ndarray):
+        return pa.array(results, mask=~valid)
+    try:
+        return pa.array(results)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return results
 
 
 def _microseconds(array: Any) -> Any:
