@@ -58,8 +58,6 @@ def interleaving(seed: int, steps: int) -> Iterator[bool]:
 
 def test_every_algorithm_has_a_reference() -> None:
     for name, cls in REGISTERED.items():
-        if name == "keyed_windows":  # many windows, no algorithm of its own
-            continue
         assert hasattr(reference, cls.__name__), f"slidefold.reference lacks {name}"
 
 

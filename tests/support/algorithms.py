@@ -40,8 +40,7 @@ OFFERS = {
     "sba": Offers(steps=False, pushes=True),
     "pba": Offers(steps=False, pushes=True),
     "fiba": Offers(steps=False),
-    "b_tree": Offers(steps=False),
-    "keyed_windows": Offers(steps=False),
+    "btree": Offers(steps=False),
 }
 
 
@@ -53,9 +52,10 @@ def snake(name: str) -> str:
 def _registered() -> dict[str, type[Any]]:
     public: dict[str, Any] = {name: getattr(sf.algorithms, name) for name in sf.algorithms.__all__}
     return {
-        snake(name): item
+        getattr(item, "name", snake(name)): item
         for name, item in public.items()
-        if isinstance(item, type) and not item.__subclasses__()
+        # A keyed set is many windows, and no algorithm of its own.
+        if isinstance(item, type) and not item.__subclasses__() and name != "KeyedWindows"
     }
 
 

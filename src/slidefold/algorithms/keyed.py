@@ -28,12 +28,13 @@ class KeyedWindows(_native.KeyedCore):
     """A time window for each of many keys, compact for millions of keys with a few entries each.
 
     `push(keys, times, values)` takes a whole batch in one native call and returns one result a
-    row, a pyarrow array (a list, where Arrow has no type for the results): as if the whole batch were inserted first, row i gets the window of its
-    key that ends at its own time. Then everything leaves that no window after the watermark needs,
-    and keys without entries are forgotten. The watermark is what `push(..., watermark=)` and
-    `advance` say, or with `lateness=` just before the newest time of all keys less the lateness.
-    Rows at or before the watermark are late: dropped, counted in `late` and null in the result, or
-    with `late="raise"` an error. Equal times of a key combine in the order of their rows.
+    row, a pyarrow array (a list, where Arrow has no type for the results): as if the whole batch
+    were inserted first, row i gets the window of its key that ends at its own time. Then everything
+    leaves that no window after the watermark needs, and keys without entries are forgotten. The
+    watermark is what `push(..., watermark=)` and `advance` say, or with `lateness=` just before the
+    newest time of all keys less the lateness. Rows at or before the watermark are late: dropped,
+    counted in `late` and null in the result, or with `late="raise"` an error. Equal times of a key
+    combine in the order of their rows.
 
     Keys are integers or strings, times integers, floats or numpy datetimes, as the window says.
 
