@@ -69,7 +69,8 @@ struct Face : Stepping {
 
   virtual nb::object slide(nb::handle values, std::size_t window, bool drain) const = 0;
   virtual nb::object latencies(nb::handle values, std::size_t window) const = 0;
-  // (results, valid) of the frames lo[i] to hi[i], which never go back, over a column without nulls.
+  // (results, valid) of the frames lo[i] to hi[i], which never go back, over a column without
+  // nulls.
   virtual nb::object fold(nb::handle values, const std::int64_t* lo, const std::int64_t* hi,
                           std::size_t frames) const = 0;
 
@@ -96,8 +97,8 @@ inline void require_frames(const std::int64_t* lo, const std::int64_t* hi, std::
   for (std::size_t i = 0; i < frames; ++i) {
     const bool inside = 0 <= lo[i] && lo[i] <= hi[i] && hi[i] <= static_cast<std::int64_t>(rows);
     if (!inside || (i > 0 && (lo[i] < lo[i - 1] || hi[i] < hi[i - 1]))) {
-      fail("ValueTypeError", "frames lie in the column and never go back, but not frame " +
-                                 std::to_string(i));
+      fail("ValueTypeError",
+           "frames lie in the column and never go back, but not frame " + std::to_string(i));
     }
   }
 }

@@ -103,7 +103,8 @@ class TreeFaceOf final : public TreeFace {
     if (null) watch();
     bool evicted = false;
     const bool sees_itself = !null && since <= time && time <= until;
-    if constexpr (fallible_v<Op> && !combine_fallible_v<Op>) judge(state, sees_itself, since, until);
+    if constexpr (fallible_v<Op> && !combine_fallible_v<Op>)
+      judge(state, sees_itself, since, until);
     PyObject* result = guarded([&] {
       tree_.insert(time, std::move(state));
       evicted = tree_.oldest() < first;

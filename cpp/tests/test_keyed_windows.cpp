@@ -1,12 +1,11 @@
 // Keyed windows in lockstep with a map of maps, strings that do not commute, and failures.
-#include "slidefold/algorithms/keyed_windows.hpp"
-
 #include <map>
 #include <random>
 #include <string>
 
 #include "check.hpp"
 #include "monoids.hpp"
+#include "slidefold/algorithms/keyed_windows.hpp"
 
 using namespace slidefold;
 
@@ -28,7 +27,9 @@ using Truth = std::map<Slot, std::map<std::int64_t, std::string>>;
 
 void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool failing) {
   std::mt19937 random(seed);
-  const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto draw = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
   int fuse = 0;
   KeyedWindows<Concat> windows(Concat{&fuse});
   Truth truth;

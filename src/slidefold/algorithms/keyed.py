@@ -88,7 +88,7 @@ class KeyedWindows(_native.KeyedCore):
         """Retract what a key has at a time; False if there is nothing."""
         return self._evict(key, time)
 
-    def keys(self) -> list[int] | list[str]:
+    def keys(self) -> list[Any]:
         """List the keys that have entries."""
         return self._keys()
 

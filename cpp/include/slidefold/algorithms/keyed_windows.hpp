@@ -5,8 +5,8 @@
 // Invariants: I1 times of a run ascend. I2 a run has at most kLong entries, a tree at least kShort.
 //   I3 entries() is the number of all. I4 trees hold their own.
 // Cost: a batch of m rows O(m) plus per key the entries that its rows' windows span, if it holds a
-//   run, or O(log d) a row, if a tree. Evicting: O(keys of the batch), and a share of all others, so
-//   that each is swept once in a while.
+//   run, or O(log d) a row, if a tree. Evicting: O(keys of the batch), and a share of all others,
+//   so that each is swept once in a while.
 // Paper: fiba-bulk for the trees; runs are answered like Two-Stacks.
 #pragma once
 
@@ -45,8 +45,9 @@ class KeyedWindows {
   }
 
   // Inserts the rows, then answers each: row i with the fold of its key over since(time) to
-  // until(time). slots[i] kNoSlot: the row is left out. lift(i) makes a state; emit(i, state, empty)
-  // takes an answer, in any order of rows. In a transaction (begin) all of it can be taken back.
+  // until(time). slots[i] kNoSlot: the row is left out. lift(i) makes a state; emit(i, state,
+  // empty) takes an answer, in any order of rows. In a transaction (begin) all of it can be taken
+  // back.
   template <class Lift, class Since, class Until, class Emit>
   void push(const std::vector<Slot>& slots, const std::vector<Time>& times, Lift&& lift,
             Since&& since, Until&& until, Emit&& emit) {

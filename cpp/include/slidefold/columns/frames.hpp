@@ -30,8 +30,8 @@ void time_frames(const std::int64_t* times, std::size_t begin, std::size_t end, 
 
 // lift(row) makes a state, emit(frame, state, empty) takes a fold. The runner starts empty.
 template <class Runner, class Lift, class Emit>
-void fold_frames(Runner& runner, const std::int64_t* lo, const std::int64_t* hi,
-                 std::size_t frames, Lift&& lift, Emit&& emit) {
+void fold_frames(Runner& runner, const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
+                 Lift&& lift, Emit&& emit) {
   std::int64_t from = 0, to = 0;  // what the runner holds
   for (std::size_t i = 0; i < frames; ++i) {
     const std::int64_t left = std::min(lo[i], to);
