@@ -17,6 +17,7 @@ from slidefold.operators import (
     bit_and,
     bit_or,
     bit_xor,
+    Over,
     bloom,
     collect,
     collect_distinct,
@@ -54,21 +55,38 @@ from slidefold.operators import (
     var,
 )
 from slidefold.planner import Plan, plan
+from slidefold.rolling import Rolling, rolling
 from slidefold.window import Window
-from slidefold.windows import Rows, Time, rows, time
+from slidefold.windows import (
+    Delta,
+    Punctuated,
+    Rows,
+    Session,
+    Time,
+    delta,
+    punctuated,
+    rows,
+    session,
+    time,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BloomFilter",
     "CountMinSketch",
+    "Delta",
     "Fold",
     "Moments",
     "NaiveBayesModel",
     "Operator",
+    "Over",
     "Plan",
+    "Punctuated",
     "Report",
+    "Rolling",
     "Rows",
+    "Session",
     "Time",
     "Window",
     "algorithms",
@@ -89,6 +107,7 @@ __all__ = [
     "count_min",
     "covariance",
     "decayed_mean",
+    "delta",
     "errors",
     "first",
     "frequent_items",
@@ -108,9 +127,12 @@ __all__ = [
     "nth",
     "operator",
     "plan",
+    "punctuated",
     "range",
     "relative_variation",
+    "rolling",
     "rows",
+    "session",
     "std",
     "struct",
     "sum",

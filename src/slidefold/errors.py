@@ -37,6 +37,18 @@ class WindowError(SlidefoldError, ValueError):
     """A window or a duration makes no sense."""
 
 
+class DefinitionError(SlidefoldError, ValueError):
+    """A rolling definition makes no sense."""
+
+
+class ColumnError(SlidefoldError, LookupError):
+    """A column is missing, or there would be two of one name."""
+
+
+class DataError(SlidefoldError, ValueError):
+    """The values in a column are not what the definition needs."""
+
+
 class CapacityError(SlidefoldError, ValueError):
     """A structure of fixed capacity is full."""
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from slidefold import _native
 from slidefold.errors import OperatorError, PairError, WindowError
 from slidefold.operators import Operator
-from slidefold.windows import Rows, Time
+from slidefold.windows import Rows, Time, WindowKind
 
 # Names of the algorithms that take single events with insert, evict and query.
 EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
@@ -86,10 +86,7 @@ def plan(
             raise PairError(
                 "algorithm='fiba' is for late events: give lateness=, 0 if none is late"
             )
-        if algorithm not in EVENT_ALGORITHMS:
-            near = get_close_matches(str(algorithm), EVENT_ALGORITHMS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise PairError(f"there is no algorithm named {algorithm!r}{hint}")
+        require_algorithm(algorithm)
         return Plan(operator, window, algorithm, "algorithm= asked for it")
     if traits.invertible:
         reason = "the operator is exactly invertible, so that the oldest value can be taken away"
@@ -117,6 +114,75 @@ def _plan_late(
         raise PairError(f"{algorithm} takes events in order; late events need algorithm='fiba'")
     reason = "events may come late, and it is the one that takes them anywhere (lateness=)"
     return Plan(operator, window, LATE_ALGORITHM, reason, lateness)
+
+
+# Operators that need no fold over a column: the bounds of a window say what the answer is.
+_BOUNDS = {
+    "count": "the bounds of a window say how many rows it holds",
+    "first": "the lower bound of a window is the row",
+    "last": "the upper bound of a window is the row",
+    "nth": "the row is n below the upper bound of a window",
+    "collect": "a window is a range of the sorted column",
+    "concat": "a window is a range of the sorted column",
+}
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one column of a rolling definition is computed, and why."""
+
+    operator: Operator
+    window: WindowKind
+    algorithm: str
+    reason: str
+
+    @property
+    def cost(self) -> str:
+        """What a row costs, in words."""
+        return _COST.get(self.algorithm, "no combine")
+
+    @property
+    def kept(self) -> str:
+        """What is kept in memory, in words."""
+        if self.algorithm == "bounds":
+            return f"{self.window.retention()}, no states"
+        return f"{self.window.retention()}, {self.operator.traits.state_bytes} bytes a state"
+
+
+def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -> ColumnPlan:
+    """Choose the algorithm for one column.
+
+    >>> import slidefold as sf
+    >>> plan_column(sf.max("x"), sf.time("1h"), None).algorithm
+    'slick_deque'
+    >>> plan_column(sf.count(), sf.time("1h"), None).algorithm
+    'bounds'
+    """
+    require_algorithm(algorithm)
+    if operator.name in _BOUNDS:
+        return ColumnPlan(operator, window, "bounds", _BOUNDS[operator.name])
+    if algorithm is not None:
+        needs = next(need for need in _native.algorithms() if need[0] == algorithm)
+        for needed, word in zip(needs[1:], ("invertible", "selective"), strict=True):
+            if needed and not getattr(operator.traits, word):
+                raise PairError(f"{algorithm} needs an operator that is {word}: {operator} is not")
+        return ColumnPlan(operator, window, algorithm, "algorithm= asked for it")
+    if operator.traits.invertible:
+        reason = "the operator is exactly invertible, so that the oldest value can be taken away"
+        return ColumnPlan(operator, window, "subtract_on_evict", reason)
+    if operator.traits.selective:
+        reason = "the operator is selective: values that lost are dropped"
+        return ColumnPlan(operator, window, "slick_deque", reason)
+    reason = "it does the fewest combines on average"
+    return ColumnPlan(operator, window, "two_stacks_lite", reason)
+
+
+def require_algorithm(algorithm: str | None) -> None:
+    """Refuse a name that no algorithm has, naming the nearest."""
+    if algorithm is not None and algorithm not in EVENT_ALGORITHMS:
+        near = get_close_matches(str(algorithm), EVENT_ALGORITHMS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise PairError(f"there is no algorithm named {algorithm!r}{hint}")
 
 
 def fiba_arity(operator: Operator) -> int:

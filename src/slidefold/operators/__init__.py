@@ -16,6 +16,7 @@ from slidefold.operators.extremes import (
     top_k,
 )
 from slidefold.operators.logic import all, any, bit_and, bit_or, bit_xor, histogram
+from slidefold.operators.over import Over
 from slidefold.operators.pairs import correlation, covariance, decayed_mean, trend
 from slidefold.operators.positional import collect, collect_distinct, concat, first, last, nth
 from slidefold.operators.product import StructOperator, struct
@@ -77,6 +78,7 @@ __all__ = [
     "Fold",
     "Operator",
     "OperatorFactory",
+    "Over",
     "StructOperator",
     "Traits",
     "UserOperator",

@@ -9,6 +9,7 @@ from typing import Any
 
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError
+from slidefold.operators.over import Over, over
 
 NUMBERS = ("float64", "int64")
 KEYS = ("float64", "int64", "str")
@@ -58,6 +59,26 @@ class Operator:
     def traits(self) -> Traits:
         """The operator's algebra, as its native code declares it."""
         return Traits(**_native.operator_traits(self))
+
+    def over(
+        self,
+        window: object,
+        *,
+        closed: str | None = None,
+        min_count: int | None = None,
+        algorithm: str | None = None,
+    ) -> Over:
+        """Fold over a window, as a column of `slidefold.rolling`.
+
+        A string or a timedelta is a time window, an integer a rows window; windows such as
+        `sf.session("30m")` are taken as they are. Where fewer than `min_count` values are not null,
+        the result is null. `algorithm` overrides the planner.
+
+        >>> import slidefold as sf
+        >>> print(sf.sum("amount").over("1h", closed="left"))
+        sum(amount) over time('1h', closed='left')
+        """
+        return over(self, window, closed, min_count, algorithm)
 
     def __str__(self) -> str:
         if self.dtype == "any" or self.name == "concat":

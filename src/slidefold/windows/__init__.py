@@ -1,6 +1,38 @@
 """The windows: frozen values that validate themselves and own their bounds."""
 
+from slidefold.windows.clock import Clock, Length
+from slidefold.windows.counted import counted
+from slidefold.windows.delta import Delta, delta
+from slidefold.windows.every import Every, Slide, every_of
+from slidefold.windows.kinds import KINDS, WindowKind, window_of
+from slidefold.windows.punctuated import Punctuated, punctuated
 from slidefold.windows.rows import Rows, rows
+from slidefold.windows.session import Session, session
+from slidefold.windows.sorted_rows import Frames, SortedRows
+from slidefold.windows.ties import tie_order
 from slidefold.windows.time import Time, time
 
-__all__ = ["Rows", "Time", "rows", "time"]
+__all__ = [
+    "KINDS",
+    "Clock",
+    "Delta",
+    "Every",
+    "Frames",
+    "Length",
+    "Punctuated",
+    "Rows",
+    "Session",
+    "Slide",
+    "SortedRows",
+    "Time",
+    "WindowKind",
+    "counted",
+    "delta",
+    "every_of",
+    "punctuated",
+    "rows",
+    "session",
+    "tie_order",
+    "time",
+    "window_of",
+]

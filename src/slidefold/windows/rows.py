@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from slidefold.errors import WindowError
+from slidefold.windows.sorted_rows import Frames, SortedRows
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,8 @@ class Rows:
 
     n: int
     closed: str = "right"
+
+    columns = ()
 
     def __post_init__(self) -> None:
         try:
@@ -34,6 +39,11 @@ class Rows:
     def rule(self) -> dict[str, Any]:
         """The window in the plain numbers that the native core takes."""
         return {"timed": False, "rows": self.n, "keeps_end": self.closed == "right"}
+
+    def frames(self, rows: SortedRows) -> Frames:
+        """Return each row's window: the last n rows, or the n before this one."""
+        hi = np.arange(len(rows)) + (self.closed == "right")
+        return np.maximum(hi - self.n, rows.group_start), hi
 
     def retention(self) -> str:
         """What a window keeps, in words."""

@@ -8,10 +8,13 @@ from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any
 
+from slidefold import _native
 from slidefold.errors import WindowError
+from slidefold.windows.clock import Clock
 from slidefold.windows.durations import nanoseconds
+from slidefold.windows.sorted_rows import Frames, SortedRows
 
-_CLOSED = ("right", "left", "both", "neither")
+CLOSED = ("right", "left", "both", "neither")
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,11 @@ class Time:
     range: str | timedelta | int | float
     closed: str = "right"
 
+    columns = ()
+
     def __post_init__(self) -> None:
-        if self.closed not in _CLOSED:
-            raise WindowError(f"closed is one of {', '.join(_CLOSED)}, got {self.closed!r}")
+        if self.closed not in CLOSED:
+            raise WindowError(f"closed is one of {', '.join(CLOSED)}, got {self.closed!r}")
         if isinstance(self.range, (str, timedelta)):
             nanoseconds(self.range)
             return
@@ -79,6 +84,20 @@ class Time:
                 f"a lateness is a duration or number >= 0, got {lateness!r}"
             ) from None
         return length
+
+    def reach(self, clock: Clock) -> tuple[int, int]:
+        """The window at t in whole steps: the rows from `t - reach[0]` to `t - reach[1]`."""
+        span, exact = clock.steps(self.range, f"the range {self.range!r}")
+        keeps_start = self.closed in ("left", "both") or not exact
+        return int(span) - (not keeps_start), int(self.closed not in ("right", "both"))
+
+    def frames(self, rows: SortedRows) -> Frames:
+        """Return each row's window; rows of equal time see each other."""
+        span, exact = rows.clock.steps(self.range, f"the range {self.range!r}")
+        # A range between two steps holds all that the lower step does, its start included.
+        keeps_start = self.closed in ("left", "both") or not exact
+        keeps_end = self.closed in ("right", "both")
+        return _native.time_frames(rows.starts, rows.times, int(span), keeps_start, keeps_end)
 
     def retention(self) -> str:
         """What a window keeps, in words."""

@@ -1,0 +1,326 @@
+"""One column of results: an operator over the frames of sorted rows.
+
+Nulls are dropped first and the frames moved with them, so that kernels never see one. Operators
+that pick a row (first, max_by, ...) run over row numbers, and the result is taken from the column:
+so any type works and stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold import _native
+from slidefold.columns import exact
+from slidefold.columns.users import fold_user
+from slidefold.columns.values import (
+    Array,
+    comparable,
+    is_temporal,
+    is_text,
+    plain,
+    real_numbers,
+    take,
+    to_arrow,
+    whole_numbers,
+)
+from slidefold.errors import DataError, ValueTypeError
+from slidefold.operators import BUILT_IN, Operator, UserOperator
+from slidefold.planner import plan_column
+from slidefold.windows import WindowKind
+from slidefold.windows.sorted_rows import Ints, spread
+
+
+@dataclass(frozen=True)
+class Task:
+    """An operator with its columns, without nulls, and the frames to fold."""
+
+    operator: Operator
+    window: WindowKind
+    algorithm: str | None
+    columns: tuple[Any, ...]
+    lo: Ints
+    hi: Ints
+
+    def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
+        """Fold natively: results, and which of them there are."""
+        chosen = plan_column(operator, self.window, self.algorithm)
+        return _native.fold_frames(chosen.algorithm, operator, values, self.lo, self.hi)
+
+    @property
+    def held(self) -> Array:
+        """Which frames hold anything."""
+        return self.hi > self.lo
+
+    def wrong(self, index: int, takes: str) -> ValueTypeError:
+        """Return the error that a column is of a type which the operator does not take."""
+        name = self.operator.columns[index]
+        return ValueTypeError(
+            f"{self.operator.name} takes {takes}, the column {name!r} is {self.columns[index].type}"
+        )
+
+
+def fold(
+    operator: Operator,
+    window: WindowKind,
+    columns: tuple[Any, ...],
+    frames: tuple[Ints, Ints],
+    min_count: int | None,
+    algorithm: str | None,
+) -> Any:
+    """Fold sorted columns over frames of rows; an Arrow array with one result a frame."""
+    parts = getattr(operator, "parts", None)
+    if parts is not None:
+        place = {name: i for i, name in enumerate(operator.columns)}
+        arrays = []
+        for _, part in parts:
+            own = tuple(columns[place[name]] for name in part.columns)
+            arrays.append(fold(part, window, own, frames, min_count, algorithm))
+        return pa.StructArray.from_arrays(arrays, [name for name, _ in parts])
+    lo, hi = frames
+    present = None if keeps_nulls(operator) else _present(columns)
+    if present is not None:
+        before = np.concatenate(([0], np.cumsum(present)))
+        lo, hi = before[lo], before[hi]
+        columns = tuple(column.filter(pa.array(present)) for column in columns)
+    task = Task(operator, window, algorithm, columns, lo, hi)
+    if isinstance(operator, UserOperator):
+        found = fold_user(operator, columns, task.kernel, len(lo))
+    else:
+        found = _FOLDS.get(operator.name, _numbers)(task)
+    if min_count is None:
+        return found
+    counted = hi - lo if present is not None or not columns else _counts(columns, lo, hi)
+    return pc.if_else(pa.array(counted >= min_count), found, pa.scalar(None, found.type))
+
+
+def keeps_nulls(operator: Operator) -> bool:
+    """Tell whether null is a value like others."""
+    return getattr(operator, "nulls", "skip") == "keep" or not operator.columns
+
+
+def _present(columns: tuple[Any, ...]) -> Array | None:
+    """Return which rows have no null in any column, None if all."""
+    found = None
+    for column in columns:
+        if column.null_count:
+            valid = column.is_valid().to_numpy(zero_copy_only=False)
+            found = valid if found is None else found & valid
+    return found
+
+
+def _counts(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Array:
+    present = _present(columns)
+    if present is None:
+        return hi - lo
+    before = np.concatenate(([0], np.cumsum(present)))
+    return before[hi] - before[lo]
+
+
+# ---- the bounds are the answer ------------------------------------------------------------------
+
+
+def _count(task: Task) -> Any:
+    return pa.array(task.hi - task.lo)
+
+
+def _first(task: Task) -> Any:
+    return take(task.columns[0], task.lo, task.held)
+
+
+def _last(task: Task) -> Any:
+    return take(task.columns[0], task.hi - 1, task.held)
+
+
+def _nth(task: Task) -> Any:
+    row = task.hi - dict(task.operator.params)["n"]
+    return take(task.columns[0], row, row >= task.lo)
+
+
+def _collect(task: Task) -> Any:
+    count = task.hi - task.lo
+    offsets = np.concatenate(([0], np.cumsum(count)))
+    values = task.columns[0].take(pa.array(spread(task.lo, count)))
+    mask = None if task.held.all() else pa.array(~task.held)
+    if offsets[-1] < 2**31:
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=mask)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=mask)
+
+
+def _concat(task: Task) -> Any:
+    texts = plain(task.columns[0])
+    if not is_text(texts.type):
+        raise task.wrong(0, "strings")
+    lists = _collect(replace(task, columns=(texts.cast(pa.large_string()),)))
+    return pc.binary_join(lists, pa.scalar("", pa.large_string())).cast(texts.type)
+
+
+# ---- comparing ----------------------------------------------------------------------------------
+
+
+def _extreme(task: Task) -> Any:
+    numbers, restore = _compared(task, 0)
+    return restore(*task.kernel(retyped(task.operator, numbers), numbers))
+
+
+def _extreme_count(task: Task) -> Any:
+    numbers, _ = _compared(task, 0)
+    return to_arrow(*task.kernel(retyped(task.operator, numbers), numbers))
+
+
+def _extreme_by(task: Task) -> Any:
+    keys, _ = _compared(task, 1)
+    rows = np.arange(len(keys))
+    found, valid = task.kernel(retyped(task.operator, rows, keys), (rows, keys))
+    return take(task.columns[0], found, valid)
+
+
+def _compared(task: Task, index: int) -> tuple[Array, Any]:
+    try:
+        return comparable(plain(task.columns[index]))
+    except ValueTypeError:
+        raise task.wrong(index, "values that can be compared") from None
+
+
+def _m4(task: Task) -> Any:
+    """Return first, last, min and max: each as an operator of its own, over the same frames."""
+    least, most = (replace(task.operator, name=name, params=()) for name in ("min", "max"))
+    arrays = [_first(task), _last(task)]
+    arrays += [_extreme(replace(task, operator=operator)) for operator in (least, most)]
+    names = ["first", "last", "min", "max"]
+    mask = None if task.held.all() else pa.array(~task.held)
+    kind = plain(task.columns[0]).type
+    return pa.StructArray.from_arrays([a.cast(kind) for a in arrays], names, mask=mask)
+
+
+# ---- adding -------------------------------------------------------------------------------------
+
+
+def _sum(task: Task) -> Any:
+    values = plain(task.columns[0])
+    kind = values.type
+
+    def summing(whole: Array) -> tuple[Array, Array]:
+        return task.kernel(retyped(task.operator, whole), whole)
+
+    if pa.types.is_uint64(kind):
+        return exact.sum_uint64(values, summing)
+    if pa.types.is_decimal(kind):
+        return exact.sum_decimal(values, summing)
+    if pa.types.is_duration(kind):
+        return to_arrow(*summing(whole_numbers(values)), kind)
+    return _numbers(task)
+
+
+def _numbers(task: Task) -> Any:
+    """Fold numbers or strings as they are: int64, float64, bool or str."""
+    inputs = [_read(task, i) for i in range(len(task.columns))]
+    operator = retyped(task.operator, *inputs)
+    data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else tuple(inputs))
+    if not isinstance(data, list):
+        return to_arrow(np.asarray(data), valid)
+    return _objects(task, operator, data)
+
+
+def _read(task: Task, index: int) -> Any:
+    """Return a column as a kernel reads it."""
+    values = plain(task.columns[index])
+    kind, types = values.type, pa.types
+    if types.is_null(kind):
+        return np.empty(0)
+    if is_text(kind):
+        return values.to_pylist()
+    if types.is_boolean(kind):
+        truths = task.operator.dtype == "bool"
+        return values.to_numpy(zero_copy_only=False) if truths else whole_numbers(values)
+    if types.is_integer(kind) or (is_temporal(kind) and index > 0):
+        try:
+            return whole_numbers(values)
+        except pa.ArrowInvalid:
+            raise DataError(
+                f"{task.operator.name} takes integers below 2**63, the column "
+                f"{task.operator.columns[index]!r} has a larger one"
+            ) from None
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return real_numbers(values)
+    raise task.wrong(index, "numbers")
+
+
+def _objects(task: Task, operator: Operator, data: list[Any]) -> Any:
+    kind = {"float64": pa.float64(), "int64": pa.int64(), "str": pa.string()}.get(operator.dtype)
+    listed = {"histogram": pa.int64(), "top_k": kind, "collect_distinct": kind}
+    if task.operator.name in listed and kind is not None:
+        return pa.array(data, pa.list_(listed[task.operator.name]))
+    if any(hasattr(item, "to_bytes") and not isinstance(item, int) for item in data):
+        return pa.array([None if item is None else item.to_bytes() for item in data], pa.binary())
+    try:
+        return pa.array(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise ValueTypeError(
+            f"the results of {task.operator.name} are objects that no column holds: use sf.Window"
+        ) from None
+
+
+def retyped(operator: Operator, *inputs: Any) -> Operator:
+    """Return the operator for inputs of these types; those that take one type stay as they are."""
+    if operator.dtype in ("any", "object"):
+        return operator
+    codes = [_code(given) for given in inputs]
+    made = replace(operator, dtype=codes[0], key_dtype=codes[-1] if len(codes) > 1 else "float64")
+    if codes[0] != "float64" and getattr(operator, "variant", "") == "compensated_sum":
+        made = BUILT_IN["sum"](*operator.columns, dtype=codes[0])  # exact as it is
+    function: Any = BUILT_IN.get(operator.name)
+    takes_dtype = function is not None and "dtype" in function.__annotations__
+    if not takes_dtype and codes[0] != operator.dtype:
+        raise ValueTypeError(
+            f"{operator.name} takes {operator.dtype}, "
+            f"the column {operator.columns[0]!r} gives {codes[0]}"
+        )
+    return made
+
+
+def _code(given: Any) -> str:
+    return "str" if isinstance(given, list) else str(given.dtype)
+
+
+_FOLDS: dict[str, Callable[[Task], Any]] = {
+    "count": _count,
+    "first": _first,
+    "last": _last,
+    "nth": _nth,
+    "collect": _collect,
+    "concat": _concat,
+    "min": _extreme,
+    "max": _extreme,
+    "max_count": _extreme_count,
+    "min_count": _extreme_count,
+    "max_by": _extreme_by,
+    "min_by": _extreme_by,
+    "m4": _m4,
+    "sum": _sum,
+}
+
+
+def column_operator(operator: Operator, kinds: tuple[Any, ...]) -> Operator:
+    """Return the operator that runs over columns of these Arrow types, as far as types tell."""
+    if operator.name in ("struct", "count") or isinstance(operator, UserOperator) or not kinds:
+        return operator
+    samples = []
+    for kind in kinds:
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if (
+            pa.types.is_floating(kind)
+            or pa.types.is_null(kind)
+            or (pa.types.is_decimal(kind) and operator.name != "sum")
+        ):
+            samples.append(np.empty(0))
+        else:
+            samples.append(np.empty(0, np.int64))
+    if operator.name in ("max_by", "min_by"):
+        samples[0] = np.empty(0, np.int64)
+    return retyped(operator, *samples)

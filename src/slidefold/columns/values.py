@@ -1,0 +1,114 @@
+"""Between Arrow columns and what kernels fold: whole numbers, floats, strings.
+
+Values that only need to be compared travel as numbers in the same order, and come back as what they
+were; so any type that sorts can be folded by comparing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold.errors import ValueTypeError
+
+Array = npt.NDArray[Any]
+Restore = Callable[[Array, Array], Any]
+_TOP = np.uint64(1 << 63)
+
+
+def is_temporal(kind: Any) -> bool:
+    """Tell whether a type is a date, a time or a duration."""
+    return bool(pa.types.is_temporal(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether a type holds strings."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def plain(values: Any) -> Any:
+    """Return a column without its dictionary, if it has one."""
+    kind = values.type
+    return values.cast(kind.value_type) if pa.types.is_dictionary(kind) else values
+
+
+def whole_numbers(values: Any) -> Array:
+    """Return integers, bools or temporal values as int64; they must have no nulls and fit."""
+    kind = values.type
+    if pa.types.is_boolean(kind) or kind.bit_width < 64:
+        if is_temporal(kind):
+            values = values.cast(pa.int32())
+        elif pa.types.is_boolean(kind):
+            values = values.cast(pa.int8())
+    return values.cast(pa.int64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def real_numbers(values: Any) -> Array:
+    """Return numbers as float64; they must have no nulls."""
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    if not pa.types.is_float64(values.type):
+        # Integers beyond 2**53 are rounded, as in any float.
+        values = values.cast(pa.float64(), safe=False)
+    return values.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:
+    """Return numbers as a column, null where they are not valid."""
+    mask = None if valid is None or valid.all() else ~valid
+    found = pa.array(data, mask=mask)
+    if kind is None or found.type == kind:
+        return found
+    if is_temporal(kind) and kind.bit_width == 32:
+        found = found.cast(pa.int32())
+    if pa.types.is_float16(kind):
+        found = found.cast(pa.float32())
+    # What stands under a null may not fit, and is not looked at.
+    return found.cast(kind, safe=mask is None)
+
+
+def comparable(values: Any) -> tuple[Array, Restore]:
+    """Return numbers in the order of the values, and how results become values again.
+
+    >>> numbers, restore = comparable(pa.array(["b", "a", "c"]))
+    >>> restore(np.array([numbers.min(), numbers.max()]), np.array([True, True])).to_pylist()
+    ['a', 'c']
+    """
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return real_numbers(values), lambda data, valid: to_arrow(data, valid, kind)
+    if pa.types.is_uint64(kind):
+        numbers = (values.to_numpy(zero_copy_only=False) ^ _TOP).view(np.int64)
+        return numbers, lambda data, valid: to_arrow(data.view(np.uint64) ^ _TOP, valid)
+    if pa.types.is_integer(kind) or is_temporal(kind):
+        return whole_numbers(values), lambda data, valid: to_arrow(data, valid, kind)
+    if pa.types.is_boolean(kind):
+        return whole_numbers(values), lambda data, valid: to_arrow(data.astype(np.bool_), valid)
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        values = values.cast(pa.decimal128(kind.precision, kind.scale))
+    try:
+        ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense").to_numpy()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
+        raise ValueTypeError(f"values of type {kind} cannot be compared") from None
+    ranks = ranks.astype(np.int64)
+    row_of = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
+    row_of[ranks] = np.arange(len(ranks))
+
+    def restore(data: Array, valid: Array) -> Any:
+        found = row_of[np.where(valid, data, 0)]
+        return take(values, found, valid).cast(kind)
+
+    return ranks, restore
+
+
+def take(values: Any, rows: Array, valid: Array | None = None) -> Any:
+    """Return these rows of a column, null where they are not valid."""
+    if valid is not None and not valid.all():
+        return values.take(pa.array(rows, mask=~valid))
+    return values.take(pa.array(rows))

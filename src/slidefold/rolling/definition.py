@@ -1,0 +1,214 @@
+"""The one definition: what is computed, over which windows, by key, in time order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from slidefold.columns import column_operator, run
+from slidefold.errors import ColumnError, DefinitionError
+from slidefold.operators import Operator, Over
+from slidefold.planner import plan_column, require_algorithm
+from slidefold.rolling.files import from_dict, to_dict
+from slidefold.windows import Delta, Every, Punctuated, Rows, every_of
+
+_BOUNDS = ("window_start", "window_end")
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """Columns over sliding windows: a value that can be printed, compared, saved and run.
+
+    Made by `slidefold.rolling`.
+    """
+
+    on: str
+    by: tuple[str, ...]
+    items: tuple[tuple[str, Over], ...]
+    every: Any = None
+    offset: Any = None
+    order: str | tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        slide = every_of(self.every, self.offset)
+        if slide is not None:
+            slide.check([over.window for _, over in self.items])
+        names = [*self.by, *_BOUNDS] if slide is not None else []
+        names += [name for name, _ in self.items]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ColumnError(f"there would be two columns named {twice!r}")
+        default = "right" if slide is None else slide.default_closed
+        settled = tuple((name, over.settle(default)) for name, over in self.items)
+        object.__setattr__(self, "items", settled)
+        for _, over in self.items:
+            require_algorithm(over.algorithm)
+
+    @property
+    def columns(self) -> Mapping[str, Over]:
+        """The new columns by name."""
+        return MappingProxyType(dict(self.items))
+
+    @property
+    def slide(self) -> Every | None:
+        """When there is a result; None for one an input row."""
+        return every_of(self.every, self.offset)
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """The input columns that are read: times, keys, `order`, then those of the columns."""
+        ordering = () if isinstance(self.order, str) else self.order
+        return tuple(dict.fromkeys((self.on, *self.by, *ordering, *self._inputs())))
+
+    @cached_property
+    def ties(self) -> tuple[str, ...]:
+        """The columns that order rows of equal time; none where that changes no result."""
+        if self.order == "input" or not any(_tells_order(over) for _, over in self.items):
+            return ()
+        # What a delta window walks along must not decrease, so it comes before all.
+        walked = [o.window.on for _, o in self.items if isinstance(o.window, Delta)]
+        rest = [name for name in self._inputs() if name != self.on and name not in self.by]
+        return tuple(dict.fromkeys((*walked, *self.order, *rest)))
+
+    def _inputs(self) -> Iterator[str]:
+        for _, over in self.items:
+            yield from over.columns
+
+    def run(self, data: Any) -> Any:
+        """Compute the columns for a table, and return one of the same kind.
+
+        Arrow tables, batches and readers, pandas and Polars frames, and all that has
+        `__arrow_c_stream__`. Rows may come in any order, those of a reader in time order; they are
+        returned as they came, with the new columns behind theirs. With `every`, the result has the
+        keys, `window_start`, `window_end` and the new columns.
+        """
+        return run(self, data)
+
+    def explain(self, schema: Any = None) -> str:
+        """Say for each column which algorithm runs, why, what a row costs and what is kept.
+
+        The types of the input columns decide too: give an Arrow schema, or anything with `schema`;
+        without it columns are taken for floats.
+        """
+        schema = getattr(schema, "schema", schema)
+        lines = [str(self)]
+        for name, over in self.items:
+            for label, operator in _parts(name, over.operator):
+                if schema is not None:
+                    kinds = tuple(schema.field(column).type for column in operator.columns)
+                    operator = column_operator(operator, kinds)
+                plan = plan_column(operator, over.window, over.algorithm)
+                lines += [
+                    f"{label}: {operator} over {over.window}",
+                    f"  algorithm: {plan.algorithm}, because {plan.reason}",
+                    f"  cost:      {plan.cost} a row"
+                    if plan.cost == "no combine"
+                    else f"  cost:      {plan.cost}",
+                    f"  keeps:     {plan.kept}",
+                ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the definition as plain dicts, lists, strings and numbers, as files have them.
+
+        >>> import slidefold as sf
+        >>> d = sf.rolling(on="ts", total=sf.sum("x").over("1h"))
+        >>> d.to_dict()["columns"]["total"]
+        {'operator': 'sum', 'columns': ['x'], 'over': '1h'}
+        >>> sf.Rolling.from_dict(d.to_dict()) == d
+        True
+        """
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Rolling:
+        """Make a definition from what `to_dict` returned or a file says."""
+        return rolling(**from_dict(saved))
+
+    def __str__(self) -> str:
+        said = [f"on={self.on!r}"]
+        if self.by:
+            said.append(f"by={self.by[0] if len(self.by) == 1 else list(self.by)!r}")
+        for name in ("every", "offset", "order"):
+            value = getattr(self, name)
+            if value is not None and value != ():
+                said.append(f"{name}={value!r}")
+        rows = "".join(f"\n  {name} = {over}" for name, over in self.items)
+        return f"rolling({', '.join(said)}){rows}"
+
+
+def _parts(name: str, operator: Operator) -> Iterator[tuple[str, Operator]]:
+    parts = getattr(operator, "parts", None)
+    if parts is None:
+        yield name, operator
+        return
+    for part, inner in parts:
+        yield from _parts(f"{name}.{part}", inner)
+
+
+def _tells_order(over: Over) -> bool:
+    """Tell whether the order of rows of equal time can change a result."""
+    if isinstance(over.window, (Rows, Delta, Punctuated)):
+        return True
+    return any(not inner.traits.commutative for _, inner in _parts("", over.operator))
+
+
+def rolling(
+    *,
+    on: str,
+    by: str | Sequence[str] = (),
+    every: Any = None,
+    offset: Any = None,
+    order: str | Sequence[str] = (),
+    columns: Mapping[str, Over] | None = None,
+    **more: Over,
+) -> Rolling:
+    """Define columns over sliding windows: `name=operator.over(window)`.
+
+    `on` is the column of times, `by` the column or columns of keys; null is a key too. There is one
+    result an input row, or one each `every`: a duration (at multiples of it since 1970 UTC, plus
+    `offset`; windows are closed="left" unless they say otherwise), a number of rows,
+    `sf.time(10)` where times are numbers, or "window" for closed sessions and punctuated windows.
+    Rows of equal time see each other. Where their order matters it is `order`, then the columns
+    used; `order="input"` takes them as they come. `columns` takes names that are no identifiers.
+
+    >>> import pyarrow as pa, slidefold as sf
+    >>> features = sf.rolling(on="t", total=sf.sum("x").over(sf.time(10)))
+    >>> print(features)
+    rolling(on='t')
+      total = sum(x) over time(10)
+    """
+    named = dict(columns or {})
+    for name, over in more.items():
+        if name in named:
+            raise ColumnError(f"there would be two columns named {name!r}")
+        named[name] = over
+    if not named:
+        raise DefinitionError("rolling needs at least one column, such as n=sf.count().over('1h')")
+    for name, over in named.items():
+        if not isinstance(name, str) or not name:
+            raise DefinitionError(f"a column is named by a string, got {name!r}")
+        if isinstance(over, Operator):
+            raise DefinitionError(f"the column {name!r} has no window: add .over('1h')")
+        if not isinstance(over, Over):
+            raise DefinitionError(
+                f"the column {name!r} must be an operator over a window, such as "
+                f"sf.sum('x').over('1h'), got {over!r}"
+            )
+    if not isinstance(on, str):
+        raise DefinitionError(f"on is the name of the column of times, got {on!r}")
+    keys = _names("by", by)
+    ordering: str | tuple[str, ...] = "input" if order == "input" else _names("order", order)
+    return Rolling(on, keys, tuple(named.items()), every, offset, ordering)
+
+
+def _names(what: str, given: object) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
+        raise DefinitionError(f"{what} is the name of a column or a list of them, got {given!r}")
+    if len(set(names)) < len(names):
+        raise ColumnError(f"{what} names a column twice: {', '.join(names)}")
+    return tuple(names)

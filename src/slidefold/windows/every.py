@@ -1,0 +1,215 @@
+"""`every=`: one result a slide instead of one an input row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from numbers import Integral
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from slidefold.errors import DataError, WindowError
+from slidefold.windows.clock import Length
+from slidefold.windows.delta import Delta
+from slidefold.windows.kinds import WindowKind
+from slidefold.windows.punctuated import Punctuated
+from slidefold.windows.rows import Rows
+from slidefold.windows.session import Session
+from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, search, spread
+from slidefold.windows.time import Time
+
+
+@dataclass(frozen=True)
+class Slide:
+    """The results of a slide: the group of each, where its window starts and ends, its frames."""
+
+    group: Ints
+    start: Ints
+    end: Ints
+    frames: dict[WindowKind, Frames]
+    started: npt.NDArray[np.bool_] | None = None  # False where no window holds a row
+
+
+class Every(Protocol):
+    """When there is a result."""
+
+    @property
+    def default_closed(self) -> str:
+        """What `closed` is where nothing is said."""
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Refuse windows that have no result at such a slide."""
+
+    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+        """Find the results over these rows."""
+
+
+@dataclass(frozen=True)
+class EveryTime:
+    """At multiples of `every` since 1970 in UTC, or since 0, plus `offset`."""
+
+    every: Length
+    offset: Length | None = None
+
+    @property
+    def default_closed(self) -> str:
+        """As Spark and Flink: a row at the end belongs to the next window."""
+        return "left"
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Refuse all but time windows, and rows windows beside them."""
+        for window in windows:
+            if isinstance(window, Session | Punctuated):
+                raise WindowError(f"{window} has no length: use every='window'")
+            if isinstance(window, Delta):
+                raise WindowError(f"{window} has no place in time: use an integer every")
+        if not any(isinstance(window, Time) for window in windows):
+            raise WindowError(
+                f"every={self.every!r} needs a time window: with rows windows alone nothing says "
+                "when to start, use an integer every"
+            )
+
+    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+        """Find the ends whose largest window is not empty, and the windows there."""
+        timed = [window for window in windows if isinstance(window, Time)]
+        reaches = [window.reach(rows.clock) for window in timed]
+        largest = max(
+            rows.clock.exactly(window.range, f"the range {window.range!r}") for window in timed
+        )
+        kept = [reach for reach in reaches if reach[0] >= reach[1]] or [(-1, 0)]
+        far, near = max(reach[0] for reach in kept), min(reach[1] for reach in kept)
+        group, end = self._ends(rows, far, near)
+        frames: dict[WindowKind, Frames] = {}
+        for window in windows:
+            if isinstance(window, Time):
+                oldest, newest = window.reach(rows.clock)
+                lo = search(rows.group, rows.times, group, end - oldest, "left")
+                hi = search(rows.group, rows.times, group, end - newest, "right")
+                frames[window] = np.minimum(lo, hi), hi
+            elif isinstance(window, Rows):
+                newest = int(window.closed != "right")
+                hi = search(rows.group, rows.times, group, end - newest, "right")
+                frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
+        return Slide(group, end - largest, end, frames)
+
+    def _ends(self, rows: SortedRows, far: int, near: int) -> tuple[Ints, Ints]:
+        step = rows.clock.exactly(self.every, f"every={self.every!r}")
+        shift = 0
+        if self.offset is not None:
+            shift = rows.clock.exactly(self.offset, f"offset={self.offset!r}") % step
+        reach = max(far, 0) + step + shift
+        times = rows.times
+        if len(times) and not -(2**63) + reach <= int(times.min()) <= times.max() < 2**63 - reach:
+            raise DataError(f"the windows over {rows.clock.column!r} end beyond 64 bits")
+        # A row at t is in the windows that end from t + near to t + far: multiples first to last.
+        first = -((shift - times - near) // step)
+        last = (times + far - shift) // step
+        before = np.empty_like(last)
+        before[1:] = last[:-1]
+        before[rows.opens] = first[rows.opens] - 1
+        first = np.maximum(first, before + 1)
+        count = np.maximum(last - first + 1, 0)
+        return np.repeat(rows.group, count), spread(first, count) * step + shift
+
+
+@dataclass(frozen=True)
+class EveryRows:
+    """At every n-th row of a key."""
+
+    n: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or self.n < 1:
+            raise WindowError(f"every needs an integer >= 1, got {self.n!r}")
+
+    @property
+    def default_closed(self) -> str:
+        """As for single rows."""
+        return "right"
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Take any window: each row has one."""
+
+    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+        """Find every n-th row, and its windows."""
+        place = np.arange(len(rows)) - rows.group_start
+        chosen = np.flatnonzero(place % self.n == self.n - 1)
+        frames: dict[WindowKind, Frames] = {}
+        end = rows.times[chosen]
+        start, started = end.copy(), np.zeros(len(chosen), np.bool_)
+        for window in windows:
+            lo, hi = (bound[chosen] for bound in window.frames(rows))
+            frames[window] = lo, hi
+            if isinstance(window, Time):
+                span, _ = rows.clock.steps(window.range, f"the range {window.range!r}")
+                start = np.minimum(start, end - int(span))
+                started[:] = True
+            elif len(rows):
+                held = hi > lo
+                oldest = rows.times[np.minimum(lo, len(rows) - 1)]
+                start = np.where(held, np.minimum(start, oldest), start)
+                started |= held
+        return Slide(rows.group[chosen], start, end, frames, started)
+
+
+@dataclass(frozen=True)
+class EveryWindow:
+    """Once a session or punctuated window, when it is closed."""
+
+    @property
+    def default_closed(self) -> str:
+        """Such windows hold their own rows."""
+        return "right"
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Refuse all but one session or punctuated window."""
+        for window in windows:
+            if not isinstance(window, Session | Punctuated):
+                raise WindowError(f"every='window' is for session and punctuated windows: {window}")
+        if len(set(windows)) > 1:
+            raise WindowError(
+                "every='window' needs one window for all columns, got "
+                + " and ".join(str(window) for window in dict.fromkeys(windows))
+            )
+
+    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+        """Find the windows that were closed."""
+        window = windows[0]
+        assert isinstance(window, Session | Punctuated)
+        first, past, start, end = window.wholes(rows)
+        return Slide(rows.group[first], start, end, {window: (first, past)})
+
+
+def every_of(every: object, offset: Length | None) -> Every | None:
+    """Read what `every=` and `offset=` say.
+
+    >>> every_of("1h", None)
+    EveryTime(every='1h', offset=None)
+    >>> every_of(10, None)
+    EveryRows(n=10)
+    """
+    if isinstance(every, Rows):
+        every = every.n
+    if isinstance(every, Time):
+        every = EveryTime(every.range, offset)
+    elif isinstance(every, (str, timedelta)) and every != "window":
+        Time(every)
+        every = EveryTime(every, offset)
+    if isinstance(every, EveryTime):
+        if offset is not None:
+            Time(offset)
+        return every
+    if offset is not None:
+        raise WindowError("offset needs an every in time, such as every='1h'")
+    if every is None:
+        return None
+    if every == "window":
+        return EveryWindow()
+    if isinstance(every, Integral):
+        return EveryRows(int(every) if not isinstance(every, bool) else every)
+    raise WindowError(
+        f"every is a duration, a number of rows, 'window' or sf.time(...), got {every!r}"
+    )

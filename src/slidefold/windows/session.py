@@ -1,0 +1,79 @@
+"""Session windows: rows that follow one another without a long gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+from slidefold.errors import WindowError
+from slidefold.windows.clock import Length
+from slidefold.windows.delta import check_length
+from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, run_starts
+
+
+@dataclass(frozen=True)
+class Session:
+    """The rows since the last gap that was longer than `gap`."""
+
+    gap: Length
+
+    columns = ()
+
+    def __post_init__(self) -> None:
+        check_length(self.gap, "session", "gap")
+        if isinstance(self.gap, Real):
+            whole = isinstance(self.gap, Integral)
+            object.__setattr__(self, "gap", int(self.gap) if whole else float(self.gap))
+
+    @property
+    def closed(self) -> str:
+        """A session holds its own row."""
+        return "right"
+
+    def frames(self, rows: SortedRows) -> Frames:
+        """Return each row's session so far, peers included."""
+        return run_starts(self._fresh(rows)), rows.peers_end
+
+    def wholes(self, rows: SortedRows) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return the sessions: first row, one past the last, and the times of start and end.
+
+        A session ends one gap after its last row: until then it might have gone on.
+        """
+        first = np.flatnonzero(self._fresh(rows))
+        past = np.append(first[1:], len(rows)) if len(first) else first
+        starts = rows.times[first]
+        newest = rows.times[past - 1]
+        gap = rows.clock.exactly(self.gap, f"the gap {self.gap!r}")
+        if len(newest) and int(newest.max()) + gap >= 2**63:
+            raise WindowError(f"sessions with the gap {self.gap!r} end beyond 64 bits")
+        return first, past, starts, newest + gap
+
+    def _fresh(self, rows: SortedRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        gap, _ = rows.clock.steps(self.gap, f"the gap {self.gap!r}")
+        fresh = rows.opens.copy()
+        # Times rise inside a group, so that a difference of 64 bits fits when it is unsigned.
+        passed = rows.times[1:].view(np.uint64) - rows.times[:-1].view(np.uint64)
+        fresh[1:] |= passed > np.uint64(gap)
+        return fresh
+
+    def retention(self) -> str:
+        """What a window keeps, in words."""
+        return f"the rows since the last gap of more than {self.gap}"
+
+    def __str__(self) -> str:
+        return f"session({self.gap!r})"
+
+
+def session(gap: Length) -> Session:
+    """The session so far: a new one starts when the time since the row before exceeds `gap`.
+
+    With `every="window"` there is one result a session, which ends one gap after its last row. For
+    `sf.rolling`.
+
+    >>> import slidefold as sf
+    >>> print(sf.session("30m"))
+    session('30m')
+    """
+    return Session(gap)

@@ -1,0 +1,86 @@
+"""The order among peers: `order=`, then the columns that the definition uses.
+
+Nulls come first and NaN last, so that results are a function of the rows and not of their arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold.errors import DataError
+from slidefold.windows.sorted_rows import Ints
+
+
+def tie_order(
+    order: Ints | None,
+    groups: Ints | None,
+    times: Ints,
+    columns: Sequence[str],
+    column: Callable[[str], Any],
+) -> Ints | None:
+    """Put peers in order of these columns, in what is already in order of group and time.
+
+    `order` lists the rows, None as they come; `column` gives a column in input order. Only rows
+    that have peers are looked at.
+    """
+    if len(times) < 2 or not columns:
+        return order
+    in_order = times if order is None else times[order]
+    same = in_order[1:] == in_order[:-1]
+    if groups is not None:
+        of = groups if order is None else groups[order]
+        same &= of[1:] == of[:-1]
+    tied = np.zeros(len(times), np.bool_)
+    tied[1:] = same
+    run = np.cumsum(~tied)
+    tied[:-1] |= same
+    places = np.flatnonzero(tied)
+    if len(places) == 0:
+        return order
+    rows = places if order is None else order[places]
+    keys: list[npt.NDArray[Any]] = [run[places]]
+    for name in columns:
+        keys.extend(sort_keys(name, column(name).take(pa.array(rows))))
+    found = np.lexsort(keys[::-1])  # its last key comes first; it is stable
+    if np.array_equal(found, np.arange(len(found))):
+        return order
+    result = np.arange(len(times)) if order is None else order.copy()
+    result[places] = rows[found]
+    return result
+
+
+def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
+    """Return the arrays by which a column sorts, the first one first: nulls first, NaN last."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return sort_keys(name, values.cast(kind.value_type))
+    if pa.types.is_struct(kind):
+        keys = [_validity(values)] if values.null_count else []
+        for field in values.flatten():
+            keys.extend(sort_keys(name, field))
+        return keys
+    keys = [_validity(values)] if values.null_count else []
+    if pa.types.is_null(kind):
+        return keys
+    if pa.types.is_floating(kind):
+        numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        return [*keys, numbers]
+    try:
+        # Equal values have equal ranks, so that the next column decides.
+        ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
+        raise DataError(
+            f"rows of equal time cannot be put in order by the column {name!r} of type {kind}: "
+            "use order='input'"
+        ) from None
+    return [*keys, ranks.to_numpy().astype(np.int64)]
+
+
+def _validity(values: Any) -> npt.NDArray[Any]:
+    return values.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
