@@ -139,7 +139,7 @@ class ColumnPlan:
     @property
     def cost(self) -> str:
         """What a row costs, in words."""
-        return _COST.get(self.algorithm, "no combine")
+        return _COST.get(self.algorithm, "no combine at all")
 
     @property
     def kept(self) -> str:

@@ -273,7 +273,8 @@ def retyped(operator: Operator, *inputs: Any) -> Operator:
     codes = [_code(given) for given in inputs]
     made = replace(operator, dtype=codes[0], key_dtype=codes[-1] if len(codes) > 1 else "float64")
     if codes[0] != "float64" and getattr(operator, "variant", "") == "compensated_sum":
-        made = BUILT_IN["sum"](*operator.columns, dtype=codes[0])  # exact as it is
+        plain_sum: Any = BUILT_IN["sum"]
+        made = plain_sum(*operator.columns, dtype=codes[0])  # exact as it is
     function: Any = BUILT_IN.get(operator.name)
     takes_dtype = function is not None and "dtype" in function.__annotations__
     if not takes_dtype and codes[0] != operator.dtype:
@@ -310,17 +311,19 @@ def column_operator(operator: Operator, kinds: tuple[Any, ...]) -> Operator:
     """Return the operator that runs over columns of these Arrow types, as far as types tell."""
     if operator.name in ("struct", "count") or isinstance(operator, UserOperator) or not kinds:
         return operator
-    samples = []
-    for kind in kinds:
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if (
-            pa.types.is_floating(kind)
-            or pa.types.is_null(kind)
-            or (pa.types.is_decimal(kind) and operator.name != "sum")
-        ):
-            samples.append(np.empty(0))
-        else:
-            samples.append(np.empty(0, np.int64))
+    samples = [_sample(operator, kind) for kind in kinds]
     if operator.name in ("max_by", "min_by"):
-        samples[0] = np.empty(0, np.int64)
+        samples[0] = np.empty(0, np.int64)  # a row number
     return retyped(operator, *samples)
+
+
+def _sample(operator: Operator, kind: Any) -> Any:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    compares = operator.name in _FOLDS
+    if pa.types.is_floating(kind) or pa.types.is_null(kind):
+        return np.empty(0)
+    if pa.types.is_decimal(kind) and not compares:
+        return np.empty(0)
+    if pa.types.is_boolean(kind) and operator.dtype == "bool":
+        return np.empty(0, np.bool_)
+    return [] if is_text(kind) and not compares else np.empty(0, np.int64)

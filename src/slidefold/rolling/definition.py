@@ -96,17 +96,12 @@ class Rolling:
         schema = getattr(schema, "schema", schema)
         lines = [str(self)]
         for name, over in self.items:
-            for label, operator in _parts(name, over.operator):
-                if schema is not None:
-                    kinds = tuple(schema.field(column).type for column in operator.columns)
-                    operator = column_operator(operator, kinds)
-                plan = plan_column(operator, over.window, over.algorithm)
+            for label, part in _parts(name, over.operator):
+                plan = plan_column(_typed(part, schema), over.window, over.algorithm)
                 lines += [
-                    f"{label}: {operator} over {over.window}",
+                    f"{label}: {plan.operator} over {over.window}",
                     f"  algorithm: {plan.algorithm}, because {plan.reason}",
-                    f"  cost:      {plan.cost} a row"
-                    if plan.cost == "no combine"
-                    else f"  cost:      {plan.cost}",
+                    f"  cost:      {plan.cost}",
                     f"  keeps:     {plan.kept}",
                 ]
         return "\n".join(lines)
@@ -147,6 +142,13 @@ def _parts(name: str, operator: Operator) -> Iterator[tuple[str, Operator]]:
         return
     for part, inner in parts:
         yield from _parts(f"{name}.{part}", inner)
+
+
+def _typed(operator: Operator, schema: Any) -> Operator:
+    """Return the operator as it runs over columns of these types."""
+    if schema is None:
+        return operator
+    return column_operator(operator, tuple(schema.field(name).type for name in operator.columns))
 
 
 def _tells_order(over: Over) -> bool:
