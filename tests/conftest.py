@@ -7,8 +7,6 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from tests.support import frames
-
 COMMON: dict[str, Any] = {
     "deadline": None,
     "print_blob": True,
@@ -17,4 +15,3 @@ COMMON: dict[str, Any] = {
 settings.register_profile("default", max_examples=15, stateful_step_count=30, **COMMON)
 settings.register_profile("long", max_examples=200, stateful_step_count=60, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-frames.install()
