@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def sum_decimal(values: Any, summing: Summing) -> Any:
     fits = (carry == sign) | ~valid
     words = np.ascontiguousarray(np.stack(limbs, axis=1)).tobytes()
     found = _decimals(words, valid, wide)
-    limit = pa.scalar(10**wide.precision - 1).cast(pa.decimal128(38, 0))
+    limit = pa.scalar(Decimal(10**wide.precision - 1), pa.decimal128(38, 0))
     unscaled = _decimals(words, valid, pa.decimal128(38, 0))
     beyond = pc.any(pc.greater(pc.abs(unscaled), limit)).as_py()
     if beyond or not fits.all():

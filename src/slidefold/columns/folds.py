@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,17 @@ def _compared(task: Task, index: int) -> tuple[Array, Any]:
         raise task.wrong(index, "values that can be compared") from None
 
 
+def _listed(task: Task) -> Any:
+    """Return lists of values that were compared: as numbers, then as what they were."""
+    numbers, restore = _compared(task, 0)
+    data, _ = task.kernel(retyped(task.operator, numbers), numbers)
+    lists = pa.array(data, pa.list_(pa.from_numpy_dtype(numbers.dtype)))
+    flat = lists.flatten().to_numpy(zero_copy_only=False)
+    values = restore(flat, np.ones(len(flat), np.bool_))
+    mask = lists.is_null() if lists.null_count else None
+    return pa.ListArray.from_arrays(lists.offsets, values, mask=mask)
+
+
 def _m4(task: Task) -> Any:
     """Return first, last, min and max: each as an operator of its own, over the same frames."""
     least, most = (replace(task.operator, name=name, params=()) for name in ("min", "max"))
@@ -224,7 +236,7 @@ def _numbers(task: Task) -> Any:
     data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else tuple(inputs))
     if not isinstance(data, list):
         return to_arrow(np.asarray(data), valid)
-    return _objects(task, operator, data)
+    return _objects(task, data)
 
 
 def _read(task: Task, index: int) -> Any:
@@ -233,12 +245,13 @@ def _read(task: Task, index: int) -> Any:
     kind, types = values.type, pa.types
     if types.is_null(kind):
         return np.empty(0)
-    if is_text(kind):
+    hashes = _takes(task.operator, index, "str")
+    if is_text(kind) and hashes:
         return values.to_pylist()
     if types.is_boolean(kind):
         truths = task.operator.dtype == "bool"
         return values.to_numpy(zero_copy_only=False) if truths else whole_numbers(values)
-    if types.is_integer(kind) or (is_temporal(kind) and index > 0):
+    if types.is_integer(kind) or (is_temporal(kind) and (index > 0 or hashes)):
         try:
             return whole_numbers(values)
         except pa.ArrowInvalid:
@@ -246,16 +259,42 @@ def _read(task: Task, index: int) -> Any:
                 f"{task.operator.name} takes integers below 2**63, the column "
                 f"{task.operator.columns[index]!r} has a larger one"
             ) from None
-    if types.is_floating(kind) or types.is_decimal(kind):
+    if (types.is_floating(kind) or types.is_decimal(kind)) and _takes(
+        task.operator, index, "float64"
+    ):
         return real_numbers(values)
-    raise task.wrong(index, "numbers")
+    raise task.wrong(index, _takes_words(task.operator, index))
 
 
-def _objects(task: Task, operator: Operator, data: list[Any]) -> Any:
-    kind = {"float64": pa.float64(), "int64": pa.int64(), "str": pa.string()}.get(operator.dtype)
-    listed = {"histogram": pa.int64(), "top_k": kind, "collect_distinct": kind}
-    if task.operator.name in listed and kind is not None:
-        return pa.array(data, pa.list_(listed[task.operator.name]))
+def _takes(operator: Operator, index: int, dtype: str) -> bool:
+    """Tell whether the function that makes the operator takes a dtype for this column."""
+    if operator.dtype in ("any", "object"):
+        return True
+    function: Any = BUILT_IN[operator.name]
+    known = signature(function).parameters
+    said = {name: value for name, value in operator.params if name in known}
+    word = "key_dtype" if index > 0 and "key_dtype" in known else "dtype"
+    if word not in known:
+        return operator.dtype == dtype
+    try:
+        function(*operator.columns, **{**said, word: dtype})
+    except ValueTypeError:
+        return False
+    return True
+
+
+def _takes_words(operator: Operator, index: int) -> str:
+    reads = {
+        "numbers": _takes(operator, index, "float64"),
+        "integers": _takes(operator, index, "int64") and not _takes(operator, index, "float64"),
+        "strings": _takes(operator, index, "str"),
+    }
+    return " or ".join(word for word, fits in reads.items() if fits) or "other values"
+
+
+def _objects(task: Task, data: list[Any]) -> Any:
+    if task.operator.name == "histogram":
+        return pa.array(data, pa.list_(pa.int64()))
     if any(hasattr(item, "to_bytes") and not isinstance(item, int) for item in data):
         return pa.array([None if item is None else item.to_bytes() for item in data], pa.binary())
     try:
@@ -302,6 +341,8 @@ _FOLDS: dict[str, Callable[[Task], Any]] = {
     "min_count": _extreme_count,
     "max_by": _extreme_by,
     "min_by": _extreme_by,
+    "top_k": _listed,
+    "collect_distinct": _listed,
     "m4": _m4,
     "sum": _sum,
 }

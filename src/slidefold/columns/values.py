@@ -81,6 +81,8 @@ def comparable(values: Any) -> tuple[Array, Restore]:
     ['a', 'c']
     """
     kind = values.type
+    if pa.types.is_null(kind):
+        return np.empty(0), lambda _, valid: pa.nulls(len(valid))
     if pa.types.is_floating(kind):
         return real_numbers(values), lambda data, valid: to_arrow(data, valid, kind)
     if pa.types.is_uint64(kind):

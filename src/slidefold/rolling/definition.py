@@ -18,7 +18,7 @@ from slidefold.windows import Delta, Every, Punctuated, Rows, every_of
 _BOUNDS = ("window_start", "window_end")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rolling:
     """Columns over sliding windows: a value that can be printed, compared, saved and run.
 
@@ -123,10 +123,10 @@ class Rolling:
         """Make a definition from what `to_dict` returned or a file says."""
         return rolling(**from_dict(saved))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         said = [f"on={self.on!r}"]
         if self.by:
-            said.append(f"by={self.by[0] if len(self.by) == 1 else list(self.by)!r}")
+            said.append(f"by={(self.by[0] if len(self.by) == 1 else list(self.by))!r}")
         for name in ("every", "offset", "order"):
             value = getattr(self, name)
             if value is not None and value != ():
