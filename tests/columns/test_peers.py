@@ -132,9 +132,9 @@ def test_time_windows_as_pandas(closed: str) -> None:
         {"ts": pd.Timestamp("1969-12-31 23:55") + pd.to_timedelta(seconds, "s")}
     ).assign(x=rng.integers(0, 100, 200) / 4, k=rng.integers(0, 3, 200))
     window = sf.time("20s", closed=closed)
-    found = sf.rolling(
-        on="ts", by="k", s=sf.sum("x").over(window), m=sf.max("x").over(window)
-    ).run(frame)
+    found = sf.rolling(on="ts", by="k", s=sf.sum("x").over(window), m=sf.max("x").over(window)).run(
+        frame
+    )
     rolled = frame.set_index("ts").groupby("k")["x"].rolling("20s", closed=closed)  # type: ignore[call-overload]
     for name, peer in (("s", rolled.sum()), ("m", rolled.max())):
         expected = peer.reset_index().sort_values("ts")["x"].to_numpy()

@@ -62,9 +62,8 @@ class BatchSource(ArrowSource):
         batches = table.combine_chunks().to_batches()
         if batches:
             return batches[0]
-        return pa.RecordBatch.from_arrays(
-            [pa.array([], f.type) for f in table.schema], table.schema
-        )
+        empty = [pa.array([], field.type) for field in table.schema]
+        return pa.RecordBatch.from_arrays(empty, schema=table.schema)
 
 
 class ReaderSource(ArrowSource):

@@ -1,0 +1,212 @@
+"""Every operator over columns: against a fold of each window's values by `sf.Window`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from slidefold.operators import BUILT_IN
+from tests.support.golden import equal
+from tests.support.tables import random_table
+
+# Results that are objects, which no column holds.
+OBJECTS = ("moments", "naive_bayes", "count_min")
+BYTES = ("bloom",)
+PAIRS = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
+OPTIONS: dict[str, dict[str, Any]] = {
+    "histogram": {"edges": [-20, 0, 20]},
+    "decayed_mean": {"half_life": 8.0},
+    "nth": {"n": 2},
+    "top_k": {"k": 3},
+}
+
+
+def operator_of(name: str, **more: Any) -> sf.Operator:
+    made: Any = BUILT_IN[name]
+    columns = ("x", "y") if name in PAIRS else ("w",) if name == "concat" else ("x",)
+    return made(*columns, **OPTIONS.get(name, {}), **more)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", [n for n in BUILT_IN if n not in (*OBJECTS, *BYTES)])
+def test_as_a_live_window_folds(name: str) -> None:
+    """Rows windows, where a live window sees the same rows in the same order."""
+    table = random_table("few keys with nulls").sort_by("t").slice(0, 120)
+    table = table.append_column("w", pa.array([f"w{i % 7}" for i in range(120)]))
+    operator = operator_of(name)
+    found = sf.rolling(on="t", order="input", r=operator.over(6)).run(table)["r"].to_pylist()
+    typed = (
+        {"dtype": "int64"}
+        if name not in ("count", "concat", "bit_and", "bit_or", "bit_xor")
+        else {}
+    )
+    live = sf.Window(operator_of(name, **typed), sf.rows(6))
+    rows = zip(*(table[column].to_pylist() for column in operator.columns), strict=True)
+    for got, row in zip(found, rows, strict=True):
+        due = live.push(row[0] if len(row) == 1 else row)
+        if name == "m4" and due is not None:
+            due = dict(zip(("first", "last", "min", "max"), due, strict=True))
+        if isinstance(due, float) and got is not None:
+            assert got == pytest.approx(due, rel=1e-9, abs=1e-9, nan_ok=True)
+        else:
+            assert got == (due or None if isinstance(due, list) and name != "histogram" else due)
+
+
+@pytest.mark.parametrize("name", OBJECTS[:2])
+def test_objects_are_refused(name: str) -> None:
+    table = pa.table({"t": [1, 2], "x": [1, 2], "y": [1, 1]})
+    made: Any = BUILT_IN[name]
+    operator = made("x", "y") if name == "naive_bayes" else made("x")
+    with pytest.raises(sf.errors.ValueTypeError, match="objects that no column holds"):
+        sf.rolling(on="t", r=operator.over(2)).run(table)
+
+
+def test_a_bloom_filter_is_bytes() -> None:
+    table = pa.table({"t": [1, 2], "x": [1, None]})
+    found = sf.rolling(on="t", r=sf.bloom("x", bits=64).over(1)).run(table)["r"]
+    live = sf.Window(sf.bloom(bits=64, dtype="int64"), sf.rows(1))
+    assert found.type == pa.binary()
+    assert found.to_pylist() == [live.push(1).to_bytes(), None]
+
+
+def test_nulls_can_be_kept() -> None:
+    table = pa.table({"t": [1, 2, 3], "x": [None, 2, None]})
+    found = sf.rolling(
+        on="t",
+        f=sf.first("x", nulls="keep").over(2),
+        l=sf.last("x", nulls="keep").over(2),
+        c=sf.collect("x", nulls="keep").over(2),
+        m=sf.collect("x", nulls="keep").over(2, min_count=1),
+    ).run(table)
+    assert found["f"].to_pylist() == [None, None, 2]
+    assert found["l"].to_pylist() == [None, 2, None]
+    assert found["c"].to_pylist() == [[None], [None, 2], [2, None]]
+    assert found["m"].to_pylist() == [None, [None, 2], [2, None]]
+
+
+def test_a_struct_has_a_field_for_each_part() -> None:
+    table = pa.table({"t": [1, 2, 3], "x": [1, None, 4], "w": ["a", "b", None]})
+    both = sf.struct(total=sf.sum("x"), last=sf.last("w"), n=sf.count("w"))
+    definition = sf.rolling(on="t", r=both.over(1))
+    found = definition.run(table)["r"]
+    assert found.type == pa.struct({"total": pa.int64(), "last": pa.string(), "n": pa.int64()})
+    assert found.to_pylist() == [
+        {"total": 1, "last": "a", "n": 1},
+        {"total": None, "last": "b", "n": 1},
+        {"total": 4, "last": None, "n": 0},
+    ]
+    assert sf.Rolling.from_dict(definition.to_dict()) == definition
+    assert "r.total: sum of int64" in definition.explain(table)
+
+
+KINDS: dict[str, list[Any]] = {
+    "int8": [1, -2, 3, None, 3],
+    "uint16": [1, 2, 3, None, 3],
+    "uint64": [2**64 - 1, 0, 2**63, None, 5],
+    "halffloat": [np.float16(0.5), np.float16(-1), np.float16(2), None, np.float16(2)],
+    "float": [0.5, -1.0, 2.0, None, 2.0],
+    "string": ["b", "", "é", None, "a"],
+    "large_string": ["b", "", "é", None, "a"],
+    "binary": [b"b", b"", b"\xff", None, b"a"],
+    "bool": [True, False, True, None, False],
+    "date32[day]": [3, 1, -2, None, 2],
+    "date64[ms]": [86400000, 0, -86400000, None, 0],
+    "time32[s]": [3, 1, 2, None, 2],
+    "time64[us]": [3, 1, 2, None, 2],
+    "timestamp[ns]": [3, 1, -2, None, 2],
+    "duration[ms]": [3, 1, -2, None, 2],
+}
+
+
+def typed(name: str) -> Any:
+    if name == "decimal128":
+        return pa.array(
+            [Decimal("1.5"), Decimal("-2"), None, Decimal("7"), None], pa.decimal128(38, 3)
+        )
+    kind = pa.type_for_alias(name)
+    values = KINDS[name]
+    if name.startswith(("date", "time", "duration")):
+        whole = pa.int32() if kind.bit_width == 32 else pa.int64()
+        return pa.array(values, whole).cast(kind)
+    return pa.array(values, kind)
+
+
+@pytest.mark.parametrize("name", [*KINDS, "decimal128"])
+def test_types_are_kept(name: str) -> None:
+    """Operators that pick a value give it back as it was, whatever its type."""
+    values = typed(name)
+    table = pa.table({"t": range(5), "x": values})
+    found = sf.rolling(
+        on="t",
+        first=sf.first("x").over(3),
+        most=sf.max("x").over(3),
+        least=sf.min("x").over(3),
+        by=(),
+        columns={"own": sf.max_by("x", "t").over(3), "all": sf.collect("x").over(3)},
+    ).run(table)
+    plain = values.to_pylist()
+    for row in range(5):
+        window = [v for v in plain[max(0, row - 2) : row + 1] if v is not None]
+        due = {
+            "first": window[0] if window else None,
+            "most": max(window, default=None),
+            "least": min(window, default=None),
+            "own": window[-1] if window else None,
+            "all": window or None,
+        }
+        assert {key: found[key][row].as_py() for key in due} == due
+    for key in ("first", "most", "least", "own"):
+        assert found[key].type == values.type
+    assert found["all"].type == pa.list_(values.type)
+
+
+def test_sums_of_decimals_are_exact_or_refused() -> None:
+    near = Decimal(10) ** 37 * 9
+    table = pa.table({"t": [1, 2, 3], "x": pa.array([near, -near, near], pa.decimal128(38, 0))})
+    found = sf.rolling(on="t", s=sf.sum("x").over(2)).run(table)["s"]
+    assert found.to_pylist() == [near, 0, 0]
+    with pytest.raises(sf.errors.ResultOverflowError, match="more than 38 digits"):
+        sf.rolling(on="t", s=sf.sum("x").over(sf.delta(5, on="t"), min_count=1)).run(
+            table.set_column(1, "x", pa.array([near, near, near], pa.decimal128(38, 0)))
+        )
+
+
+@sf.operator(state={"n": "i8", "sum": "f8"}, returns={"n": "i8", "mean": "f8"}, commutative=True)
+class Mean:
+    identity = staticmethod(lambda: (0, 0.0))
+    lift = staticmethod(lambda x: (1, x))
+    combine = staticmethod(lambda a, b: (a.n + b.n, a.sum + b.sum))
+    lower = staticmethod(lambda s: (s.n, s.sum / s.n))
+
+
+@sf.operator
+class Longest:
+    lift = staticmethod(lambda word: word)
+    combine = staticmethod(lambda older, newer: max(older, newer, key=len))
+    lower = staticmethod(lambda word: word)
+
+
+def test_operators_of_users() -> None:
+    table = pa.table({"t": [1, 2, 3, 4], "x": [1, 3, None, 5], "w": ["a", "fold", None, "it"]})
+    definition = sf.rolling(on="t", m=Mean("x").over(2), longest=Longest("w").over(2))
+    found = definition.run(table)
+    assert found["m"].to_pylist() == [
+        {"n": 1, "mean": 1.0},
+        {"n": 2, "mean": 2.0},
+        {"n": 1, "mean": 3.0},
+        {"n": 1, "mean": 5.0},
+    ]
+    assert found["longest"].to_pylist() == ["a", "fold", "fold", "it"]
+    assert definition.to_dict()["columns"]["m"]["operator"].endswith("test_operators:Mean")
+    with pytest.raises(sf.errors.ValueTypeError, match="Mean takes float64, the column 'w'"):
+        sf.rolling(on="t", m=Mean("w").over(2)).run(table)
+
+
+def test_equality_of_the_helper() -> None:
+    assert equal(pa.array([1.0, None]), pa.array([1.0, None]))
+    assert not equal(pa.array([1.0, None]), pa.array([None, 1.0]))
+    assert not equal(pa.array([1]), pa.array([1.0]))

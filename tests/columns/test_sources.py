@@ -1,0 +1,135 @@
+"""Arrow, pandas and Polars in, and the same kind out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+
+ROLLING = sf.rolling(
+    on="t",
+    by="k",
+    total=sf.sum("x").over(sf.time(10)),
+    before=sf.last("x").over(1, closed="left"),
+)
+TUMBLING = sf.rolling(on="t", by="k", every=sf.time(10), total=sf.sum("x").over(sf.time(10)))
+TABLE = pa.table({"t": [11, 1, 2], "k": ["a", "b", "a"], "x": [1, 2, 4], "other": [None, "y", "z"]})
+TOTAL, BEFORE = [5, 2, 4], [4, None, None]
+
+
+class Stream:
+    """Any object with Arrow's stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+def test_table() -> None:
+    found = ROLLING.run(TABLE)
+    assert isinstance(found, pa.Table)
+    assert found.select(TABLE.column_names).equals(TABLE)
+    assert found["total"].to_pylist() == TOTAL
+    assert found["before"].to_pylist() == BEFORE
+
+
+def test_a_table_of_several_chunks() -> None:
+    chunked = pa.concat_tables([TABLE.slice(0, 1), TABLE.slice(1, 2)])
+    assert ROLLING.run(chunked)["total"].to_pylist() == TOTAL
+
+
+def test_metadata_is_kept() -> None:
+    labelled = TABLE.replace_schema_metadata({"made": "here"})
+    assert ROLLING.run(labelled).schema.metadata == {b"made": b"here"}
+
+
+@pytest.mark.parametrize("rows", [3, 0])
+def test_batch(rows: int) -> None:
+    batch = pa.RecordBatch.from_pydict(TABLE.to_pydict(), TABLE.schema).slice(0, rows)
+    found = ROLLING.run(batch)
+    assert isinstance(found, pa.RecordBatch)
+    assert found.column("total").to_pylist() == ([5, 2, 4] if rows else [])
+    assert isinstance(TUMBLING.run(batch), pa.RecordBatch)
+
+
+def test_reader() -> None:
+    ordered = TABLE.sort_by("t")
+    found = ROLLING.run(ordered.to_reader())
+    assert isinstance(found, pa.RecordBatchReader)
+    assert found.read_all()["total"].to_pylist() == [2, 4, 5]
+
+
+def test_a_reader_must_come_in_order() -> None:
+    with pytest.raises(sf.errors.TimeOrderError, match="time goes back at row 1"):
+        ROLLING.run(TABLE.to_reader())
+
+
+def test_stream() -> None:
+    assert ROLLING.run(Stream())["total"].to_pylist() == TOTAL
+
+
+def test_pandas() -> None:
+    frame = TABLE.to_pandas().set_axis([7, 8, 9])
+    found = ROLLING.run(frame)
+    assert isinstance(found, pd.DataFrame)
+    assert list(found.columns) == [*frame.columns, "total", "before"]
+    assert list(found.index) == [7, 8, 9]
+    pd.testing.assert_frame_equal(found[frame.columns], frame)
+    assert found["total"].dtype == "int64"
+    assert found["total"].tolist() == TOTAL
+    assert found["before"].dtype == "Int64"  # exact, where NaN would make floats of integers
+    assert found["before"].isna().tolist() == [False, True, True]
+    assert "total" not in frame.columns
+
+
+def test_pandas_with_times_as_index() -> None:
+    frame = pd.DataFrame(
+        {"x": [1.0, 2.0, 4.0]},
+        index=pd.DatetimeIndex(["2024-01-01"] * 2 + ["2024-01-02"], name="ts"),
+    )
+    found = sf.rolling(on="ts", s=sf.sum("x").over("1d")).run(frame)
+    assert found["s"].tolist() == [3.0, 3.0, 4.0]
+    assert found.index.equals(frame.index)
+
+
+def test_pandas_every() -> None:
+    found = TUMBLING.run(TABLE.to_pandas())
+    assert isinstance(found, pd.DataFrame)
+    assert list(found.columns) == ["k", "window_start", "window_end", "total"]
+    assert found["total"].tolist() == [4, 1, 2]
+
+
+def test_pandas_of_mixed_zones() -> None:
+    moments = [
+        datetime(2024, 1, 1, tzinfo=UTC),
+        datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=1))),
+    ]
+    frame = pd.DataFrame({"ts": pd.Series(moments, dtype=object), "x": [1, 2]})
+    with pytest.raises(sf.errors.DataError, match="'ts' mixes zones"):
+        sf.rolling(on="ts", s=sf.sum("x").over("1d")).run(frame)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_polars(lazy: bool) -> None:
+    frame: Any = pl.DataFrame(TABLE.to_pydict())
+    given = frame.lazy() if lazy else frame
+    found, slid = ROLLING.run(given), TUMBLING.run(given)
+    assert type(found) is type(slid) is type(given)
+    if lazy:
+        found, slid = found.collect(), slid.collect()
+    assert found.columns == [*frame.columns, "total", "before"]
+    assert found.select(frame.columns).equals(frame)
+    assert found["total"].to_list() == TOTAL
+    assert found["before"].to_list() == BEFORE
+    assert slid.columns == ["k", "window_start", "window_end", "total"]
+
+
+@pytest.mark.parametrize("data", [[1, 2], {"t": [1]}, None, 7], ids=repr)
+def test_what_is_no_table(data: object) -> None:
+    with pytest.raises(sf.errors.ValueTypeError, match="the data is"):
+        ROLLING.run(data)
