@@ -10,6 +10,7 @@ from slidefold.laws import Report, check
 from slidefold.operators import (
     Fold,
     Operator,
+    Over,
     all,
     any,
     approx_distinct,
@@ -17,7 +18,6 @@ from slidefold.operators import (
     bit_and,
     bit_or,
     bit_xor,
-    Over,
     bloom,
     collect,
     collect_distinct,

@@ -176,7 +176,7 @@ def test_sums_of_decimals_are_exact_or_refused() -> None:
 
 
 @sf.operator(state={"n": "i8", "sum": "f8"}, returns={"n": "i8", "mean": "f8"}, commutative=True)
-class Mean:
+class Mean(sf.Fold):
     identity = staticmethod(lambda: (0, 0.0))
     lift = staticmethod(lambda x: (1, x))
     combine = staticmethod(lambda a, b: (a.n + b.n, a.sum + b.sum))
@@ -184,7 +184,7 @@ class Mean:
 
 
 @sf.operator
-class Longest:
+class Longest(sf.Fold):
     lift = staticmethod(lambda word: word)
     combine = staticmethod(lambda older, newer: max(older, newer, key=len))
     lower = staticmethod(lambda word: word)

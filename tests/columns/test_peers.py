@@ -135,7 +135,7 @@ def test_time_windows_as_pandas(closed: str) -> None:
     found = sf.rolling(on="ts", by="k", s=sf.sum("x").over(window), m=sf.max("x").over(window)).run(
         frame
     )
-    rolled = frame.set_index("ts").groupby("k")["x"].rolling("20s", closed=closed)  # type: ignore[call-overload]
+    rolled = frame.set_index("ts").groupby("k")["x"].rolling("20s", closed=closed)
     for name, peer in (("s", rolled.sum()), ("m", rolled.max())):
         expected = peer.reset_index().sort_values("ts")["x"].to_numpy()
         held = rolled.count().reset_index().sort_values("ts")["x"].to_numpy() > 0

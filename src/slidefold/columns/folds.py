@@ -139,7 +139,8 @@ def _last(task: Task) -> Any:
 
 
 def _nth(task: Task) -> Any:
-    row = task.hi - dict(task.operator.params)["n"]
+    n: Any = dict(task.operator.params)["n"]
+    row = task.hi - n
     return take(task.columns[0], row, row >= task.lo)
 
 

@@ -114,7 +114,7 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
     if params:
         saved["params"] = params
     if "nulls" in defaults and getattr(operator, "nulls", "skip") != defaults["nulls"].default:
-        saved["nulls"] = operator.nulls  # type: ignore[attr-defined]
+        saved["nulls"] = operator.nulls
     return saved
 
 
