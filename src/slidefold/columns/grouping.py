@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,17 @@ class Sorted:
     rows: SortedRows
     order: Ints | None
 
-    def back(self, values: Any) -> Any:
-        """Return results in order of the input."""
-        if self.order is None:
-            return values
+    @cached_property
+    def inverse(self) -> Any:
+        """Where each row of the input is in order."""
+        assert self.order is not None
         inverse = np.empty_like(self.order)
         inverse[self.order] = np.arange(len(self.order))
-        return values.take(pa.array(inverse))
+        return pa.array(inverse)
+
+    def back(self, values: Any) -> Any:
+        """Return results in order of the input."""
+        return values if self.order is None else values.take(self.inverse)
 
 
 def sort_table(table: Any, on: str, by: Sequence[str], ties: Sequence[str]) -> Sorted:

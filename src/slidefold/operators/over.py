@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from slidefold.errors import DefinitionError
-from slidefold.windows import Punctuated, Session, WindowKind, window_of
+from slidefold.windows import Rows, Time, WindowKind, window_of
 
 if TYPE_CHECKING:
     from slidefold.operators.base import Operator
@@ -21,7 +21,6 @@ class Over:
     window: WindowKind
     min_count: int | None = None
     algorithm: str | None = None
-    settled: bool = True  # False where nothing said which ends are closed
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -30,9 +29,10 @@ class Over:
 
     def settle(self, closed: str) -> Over:
         """Say which ends are closed where nothing has been said."""
-        if self.settled or isinstance(self.window, Session | Punctuated):
-            return replace(self, settled=True)
-        return replace(self, window=replace(self.window, closed=closed), settled=True)
+        window = self.window
+        if isinstance(window, Rows | Time) and not window.settled:
+            window = replace(window, closed=closed, settled=True)
+        return replace(self, window=window)
 
     def __str__(self) -> str:
         said = [str(self.window)]
@@ -63,5 +63,4 @@ def over(
         min_count = whole
     if algorithm is not None and not isinstance(algorithm, str):
         raise DefinitionError(f"algorithm is a name such as 'daba_lite', got {algorithm!r}")
-    found = window_of(window, closed)
-    return Over(operator, found, min_count, algorithm, closed is not None or found is window)
+    return Over(operator, window_of(window, closed), min_count, algorithm)

@@ -71,7 +71,7 @@ def _column_out(over: Over, default: str) -> dict[str, Any]:
     elif isinstance(window, Rows):
         saved["over"] = window.n
     else:
-        saved["over"] = _window_out(window)
+        saved["over"] = _window_out(window, default if isinstance(window, Time) else "right")
     if not isinstance(saved["over"], dict) and window.closed != default:
         saved["closed"] = window.closed
     for name in ("min_count", "algorithm"):
@@ -166,11 +166,13 @@ def _imported(where: str, name: str) -> OperatorFactory:
     return found
 
 
-def _window_out(window: WindowKind) -> dict[str, Any]:
+def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
     saved: dict[str, Any] = {"kind": type(window).__name__.lower()}
     for each in fields(window):
+        if not each.compare:
+            continue
         value = getattr(window, each.name)
-        if each.name != "closed" or value != "right":
+        if each.name != "closed" or value != default:
             saved[each.name] = _length(value)
     return saved
 
@@ -181,7 +183,11 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
     cls = KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise DefinitionError(f"a window is of a kind {', '.join(KINDS)}, got {kind!r}")
-    _require_known(f"a {kind} window", said, tuple(each.name for each in fields(cls)))
+    _require_known(
+        f"a {kind} window", said, tuple(each.name for each in fields(cls) if each.compare)
+    )
+    if issubclass(cls, Rows | Time) and "closed" not in said:
+        said["settled"] = False
     try:
         return cls(**said)  # type: ignore[no-any-return]
     except TypeError as error:

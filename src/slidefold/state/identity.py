@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import Field, fields
 from datetime import timedelta
 from importlib import import_module
 from inspect import signature
@@ -162,9 +162,14 @@ def window_header(window: Rows | Time) -> Header:
     {'kind': 'rows', 'n': 3, 'closed': 'right'}
     """
     header: Header = {"kind": type(window).__name__.lower()}
-    for each in fields(window):
+    for each in _said(window):
         header[each.name] = length_header(getattr(window, each.name))
     return header
+
+
+def _said(window: Any) -> list[Field[Any]]:
+    """Return the fields that tell one window from another."""
+    return [each for each in fields(window) if each.compare]
 
 
 def window_from(header: Header) -> Rows | Time:
@@ -177,7 +182,7 @@ def window_from(header: Header) -> Rows | Time:
     said = dict(header)
     cls = _WINDOWS.get(field(said, "kind", str))
     del said["kind"]
-    if cls is None or {*said} != {each.name for each in fields(cls)}:
+    if cls is None or {*said} != {each.name for each in _said(cls)}:
         raise StateError("the bytes were written with a window that is not known here")
     window = cls(**{name: length_from(value) for name, value in said.items()})
     if window_header(window) != header:

@@ -34,9 +34,9 @@ def window_of(given: object, closed: str | None = None) -> WindowKind:
     if isinstance(given, Rows | Time | Delta | Session | Punctuated):
         window = given
     elif isinstance(given, (str, timedelta)):
-        window = Time(given)
+        window = Time(given, settled=False)
     elif isinstance(given, Integral) and not isinstance(given, bool):
-        window = Rows(int(given))
+        window = Rows(int(given), settled=False)
     else:
         raise WindowError(
             f"a window is a duration such as '1h', a number of rows, or a window such as "
@@ -46,4 +46,6 @@ def window_of(given: object, closed: str | None = None) -> WindowKind:
         return window
     if isinstance(window, Session | Punctuated):
         raise WindowError(f"{window} has no closed: it holds its rows")
-    return replace(window, closed=closed)
+    if isinstance(window, Delta):
+        return replace(window, closed=closed)
+    return replace(window, closed=closed, settled=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
@@ -18,6 +18,8 @@ class Rows:
 
     n: int
     closed: str = "right"
+    # False where nobody said which ends are closed: with `every` in time that means the left one.
+    settled: bool = field(default=True, compare=False, repr=False)
 
     columns = ()
 
@@ -53,7 +55,7 @@ class Rows:
         return f"rows({self.n})" if self.closed == "right" else f"rows({self.n}, closed='left')"
 
 
-def rows(n: int, *, closed: str = "right") -> Rows:
+def rows(n: int, *, closed: str | None = None) -> Rows:
     """The last `n` rows in order, this one included; `closed="left"`: the n rows before this one.
 
     >>> import slidefold as sf
@@ -61,4 +63,4 @@ def rows(n: int, *, closed: str = "right") -> Rows:
     >>> [w.push(x) for x in (1.0, 2.0, 4.0, 8.0)]
     [None, 1.0, 3.0, 6.0]
     """
-    return Rows(n, closed)
+    return Rows(n, "right" if closed is None else closed, settled=closed is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,11 @@ def spread(first: Ints, count: Ints) -> Ints:
 
 
 def search(
-    groups: Ints, keys: npt.NDArray[Any], in_groups: Ints, sought: npt.NDArray[Any], side: str
+    groups: Ints,
+    keys: npt.NDArray[Any],
+    in_groups: Ints,
+    sought: npt.NDArray[Any],
+    side: Literal["left", "right"],
 ) -> Ints:
     """Where each sought key belongs among the sorted keys of its group, as np.searchsorted.
 
@@ -95,7 +99,17 @@ def search(
     """
     if len(keys) == 0:
         return np.zeros(len(sought), np.int64)
-    # Ranks make one key of group and key, whatever their size; -1 stands before all of a group.
+    if keys.dtype == np.int64:
+        least, most = int(keys.min()), int(keys.max())
+        width = most - least + 3
+        inside = least > -(2**62) and most < 2**62
+        if inside and width * (int(groups[-1]) + 1) < 2**62:
+            # One number of group and key, with a place before and behind all keys of a group.
+            own = groups * width + (keys - least + 1)
+            asked = in_groups * width + (np.clip(sought, least - 1, most + 1) - least + 1)
+            found_at: Ints = np.searchsorted(own, asked, side)
+            return found_at
+    # Ranks make one number of group and key, whatever their size.
     known = np.unique(keys)
     own = np.searchsorted(known, keys)
     asked = np.searchsorted(known, sought, "left")
@@ -105,6 +119,6 @@ def search(
     place = np.searchsorted(
         groups * width + 2 * own + 1,
         in_groups * width + rank + 1,
-        "right" if side == "right" else "left",
+        side,
     )
     return place.astype(np.int64)

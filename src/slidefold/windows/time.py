@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any
@@ -23,6 +23,8 @@ class Time:
 
     range: str | timedelta | int | float
     closed: str = "right"
+    # False where nobody said which ends are closed: with `every` in time that means the left one.
+    settled: bool = field(default=True, compare=False, repr=False)
 
     columns = ()
 
@@ -111,16 +113,16 @@ class Time:
         )
 
 
-def time(range: str | timedelta | int | float, *, closed: str = "right") -> Time:
+def time(range: str | timedelta | int | float, *, closed: str | None = None) -> Time:
     """The rows in `(t - range, t]`, where t is the newest time.
 
     A string or a timedelta needs datetimes as times, a number needs numbers. `closed="left"` is
     `[t - range, t)`: it sees neither the newest row nor its peers; `"both"` and `"neither"`
-    likewise.
+    likewise. The default is "right", and "left" in `sf.rolling` with an `every` in time.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.time(10))
     >>> [w.push(t, x) for t, x in ((0, 1.0), (5, 2.0), (10, 4.0), (10, 8.0))]
     [1.0, 3.0, 6.0, 14.0]
     """
-    return Time(range, closed)
+    return Time(range, "right" if closed is None else closed, settled=closed is not None)
