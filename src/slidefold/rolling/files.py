@@ -189,7 +189,7 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
     if issubclass(cls, Rows | Time) and "closed" not in said:
         said["settled"] = False
     try:
-        return cls(**said)  # type: ignore[no-any-return]
+        return cls(**said)
     except TypeError as error:
         raise DefinitionError(f"a {kind} window: {error}") from None
 
