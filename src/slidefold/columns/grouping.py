@@ -37,8 +37,17 @@ class Sorted:
         return values if self.order is None else values.take(self.inverse)
 
 
-def sort_table(table: Any, on: str, by: Sequence[str], ties: Sequence[str]) -> Sorted:
-    """Put a table in order of group, time and ties; what is in order stays as it is."""
+def sort_table(
+    table: Any,
+    on: str,
+    by: Sequence[str],
+    ties: Sequence[str],
+    numbers: Ints | None = None,
+) -> Sorted:
+    """Put a table in order of group, time and ties; what is in order stays as it is.
+
+    `numbers` are those of the rows in a larger input, for messages.
+    """
     clock, times = counted(on, one_chunk(table, on))
     groups = group_numbers(table, by)
     order = _native.sort_rows(groups, times)
@@ -59,7 +68,8 @@ def sort_table(table: Any, on: str, by: Sequence[str], ties: Sequence[str]) -> S
         return taken[name]
 
     def origin(row: int) -> int:
-        return row if order is None else int(order[row])
+        row = row if order is None else int(order[row])
+        return row if numbers is None else int(numbers[row])
 
     in_order = times if order is None else times[order]
     return Sorted(SortedRows(starts, in_order, clock, column, origin), order)

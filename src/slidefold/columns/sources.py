@@ -67,12 +67,15 @@ class BatchSource(ArrowSource):
 
 
 class ReaderSource(ArrowSource):
-    """A reader of record batches: its rows must come in time order."""
-
-    in_order = True
+    """A reader of record batches; it is read when it must be."""
 
     def __init__(self, reader: Any) -> None:
-        super().__init__(reader.read_all())
+        self.reader = reader
+        self.names = reader.schema.names
+
+    def select(self, names: Sequence[str]) -> Any:
+        """Return these columns of all that is left to read."""
+        return self.reader.read_all().select(list(names))
 
     def fresh(self, table: Any) -> Any:
         """Return the table as a reader."""

@@ -6,6 +6,7 @@ from slidefold.windows.delta import Delta, delta
 from slidefold.windows.every import Every, Slide, every_of
 from slidefold.windows.kinds import KINDS, WindowKind, window_of
 from slidefold.windows.punctuated import Punctuated, punctuated
+from slidefold.windows.retention import needed_rows
 from slidefold.windows.rows import Rows, rows
 from slidefold.windows.session import Session, session
 from slidefold.windows.sorted_rows import Frames, SortedRows
@@ -29,6 +30,7 @@ __all__ = [
     "counted",
     "delta",
     "every_of",
+    "needed_rows",
     "punctuated",
     "rows",
     "session",

@@ -1,0 +1,61 @@
+"""What a run needs to know of a definition, and its columns over rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from slidefold.columns.folds import fold
+from slidefold.columns.grouping import Sorted
+from slidefold.operators import Over
+from slidefold.windows import Every, Frames, WindowKind
+
+
+class Definition(Protocol):
+    """What a run needs to know of a definition."""
+
+    @property
+    def on(self) -> str:
+        """The column of times."""
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns of keys."""
+
+    @property
+    def slide(self) -> Every | None:
+        """When there is a result; None for one an input row."""
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """The columns that order rows of equal time; none if that does not matter."""
+
+    @property
+    def columns(self) -> Mapping[str, Over]:
+        """The new columns."""
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The input columns that are read."""
+
+
+def windows_of(definition: Definition) -> list[WindowKind]:
+    """Return the windows of a definition, each once: columns that share one share its frames."""
+    return list(dict.fromkeys(over.window for over in definition.columns.values()))
+
+
+def fold_columns(
+    definition: Definition, ordered: Sorted, frames: Mapping[WindowKind, Frames]
+) -> dict[str, Any]:
+    """Return the new columns, one result a frame."""
+    return {
+        name: fold(
+            over.operator,
+            over.window,
+            tuple(ordered.rows.column(column) for column in over.operator.columns),
+            frames[over.window],
+            over.min_count,
+            over.algorithm,
+        )
+        for name, over in definition.columns.items()
+    }

@@ -1,0 +1,44 @@
+"""Which rows a window of a later row may still hold.
+
+Bounds never fall, so that no later window of a key reaches further back than that of its last row.
+Time passes also for keys that have no more rows: what is too old for a time window, or a session
+that is over, is not needed whatever comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from slidefold.windows.kinds import WindowKind
+from slidefold.windows.session import Session
+from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, search
+from slidefold.windows.time import Time
+
+
+def needed_rows(rows: SortedRows, frames: Mapping[WindowKind, Frames]) -> Ints:
+    """Return the rows that matter to rows after the newest, for windows with these frames."""
+    if len(rows) == 0:
+        return np.empty(0, np.int64)
+    oldest = rows.starts[1:]
+    for window, (lo, _) in frames.items():
+        oldest = np.minimum(oldest, _needed_from(window, rows, lo))
+    return np.flatnonzero(np.arange(len(rows)) >= oldest[rows.group])
+
+
+def _needed_from(window: WindowKind, rows: SortedRows, lo: Ints) -> Ints:
+    """Return the first row of each group that a later window may hold."""
+    past = rows.starts[1:]
+    least = lo[past - 1]
+    newest = int(rows.times.max())
+    if isinstance(window, Time):
+        start = max(newest - window.reach(rows.clock)[0], -(2**63))
+        sought = np.full(len(past), start)
+        own = search(rows.group, rows.times, np.arange(len(past)), sought, "left")
+        return np.maximum(least, own)
+    if isinstance(window, Session):
+        gap, _ = rows.clock.steps(window.gap, f"the gap {window.gap!r}")
+        alive = max(newest - int(gap), -(2**63))
+        return np.where(rows.times[past - 1] >= alive, least, past)
+    return least
