@@ -102,7 +102,7 @@ def fold(
 
 def keeps_nulls(operator: Operator) -> bool:
     """Tell whether null is a value like others."""
-    return getattr(operator, "nulls", "skip") == "keep" or not operator.columns
+    return operator.keeps_nulls or not operator.columns
 
 
 def _present(columns: tuple[Any, ...]) -> Array | None:

@@ -11,19 +11,33 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from slidefold.errors import DefinitionError, SlidefoldError
-from slidefold.operators import BUILT_IN, Operator, OperatorFactory, Over, UserOperator
+from slidefold.operators import (
+    BUILT_IN,
+    Operator,
+    OperatorFactory,
+    Over,
+    UserOperator,
+    approx_quantile,
+    frequent_items,
+    struct,
+    theta,
+)
 from slidefold.windows import KINDS, Rows, Time, WindowKind
 from slidefold.windows.durations import nanoseconds
 
 if TYPE_CHECKING:
     from slidefold.rolling.definition import Rolling
 
+# Those of datasketches are no built-ins, as they need a package of their own.
+_FUNCTIONS: dict[str, Any] = {
+    **BUILT_IN,
+    **{made.__name__: made for made in (approx_quantile, frequent_items, theta)},
+}
 _KEYS = ("on", "by", "every", "offset", "order", "columns")
 _COLUMN_KEYS = (
     "operator",
     "columns",
     "params",
-    "nulls",
     "parts",
     "over",
     "closed",
@@ -105,7 +119,7 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
     saved: dict[str, Any] = {"operator": operator.name}
     if operator.columns:
         saved["columns"] = list(operator.columns)
-    defaults = signature(BUILT_IN[operator.name]).parameters
+    defaults = signature(_FUNCTIONS[operator.name]).parameters
     params = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in operator.params
@@ -113,8 +127,6 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
     }
     if params:
         saved["params"] = params
-    if "nulls" in defaults and getattr(operator, "nulls", "skip") != defaults["nulls"].default:
-        saved["nulls"] = operator.nulls
     return saved
 
 
@@ -126,23 +138,19 @@ def _operator_in(where: str, saved: Mapping[str, Any]) -> Operator:
         raise DefinitionError(f"{where} has an operator that is no name: {name!r}")
     if ":" in name:
         return _imported(where, name)(*columns)
-    function: Any = BUILT_IN.get(name)
     if "parts" in saved:
-        from slidefold import operators
-
-        function = getattr(operators, name, None)
         parts = saved["parts"]
-        if name != "struct" or function is None or not isinstance(parts, Mapping):
+        if name != "struct" or not isinstance(parts, Mapping):
             raise DefinitionError(f"{where} has parts, which only a struct has")
-        made = {part: _operator_in(f"{where}.{part}", told) for part, told in parts.items()}
-        return function(**made)  # type: ignore[no-any-return]
+        return struct(
+            **{part: _operator_in(f"{where}.{part}", told) for part, told in parts.items()}
+        )
+    function = _FUNCTIONS.get(name)
     if function is None:
-        near = get_close_matches(name, BUILT_IN, n=1)
+        near = get_close_matches(name, _FUNCTIONS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise DefinitionError(f"{where} has the operator {name!r}, which does not exist{hint}")
     said = dict(saved.get("params", {}))
-    if "nulls" in saved:
-        said["nulls"] = saved["nulls"]
     try:
         return function(*columns, **said)  # type: ignore[no-any-return]
     except SlidefoldError:

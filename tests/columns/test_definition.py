@@ -1,0 +1,129 @@
+"""Definitions as values: printed, compared, saved in files, explained."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from slidefold.operators import BUILT_IN
+from tests.support.user_operators import Longest, made
+
+FEATURES = sf.rolling(
+    on="ts",
+    by="card",
+    spend=sf.sum("amount").over("1h"),
+    where=sf.max_by("city", "amount").over("7d", closed="left", min_count=2),
+    recent=sf.mean("amount").over(100, algorithm="daba_lite"),
+    columns={"n in session": sf.count().over(sf.session("30m"))},
+)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "histogram": {"edges": [0.0, 1.0]},
+    "decayed_mean": {"half_life": 2.0},
+    "nth": {"n": 3, "nulls": "keep"},
+    "sum": {"compensated": True},
+    "var": {"ddof": 0},
+}
+
+
+def test_printed() -> None:
+    assert str(FEATURES) == repr(FEATURES)
+    assert str(FEATURES).splitlines() == [
+        "rolling(on='ts', by='card')",
+        "  n in session = count() over session('30m')",
+        "  spend = sum(amount) over time('1h')",
+        "  where = max_by(city, amount) over time('7d', closed='left'), min_count=2",
+        "  recent = mean(amount) over rows(100), algorithm='daba_lite'",
+    ]
+
+
+def test_a_value() -> None:
+    again = sf.Rolling.from_dict(FEATURES.to_dict())
+    assert again == FEATURES
+    assert hash(again) == hash(FEATURES)
+    assert again != sf.rolling(on="ts", n=sf.count().over("1h"))
+    with pytest.raises(AttributeError):
+        FEATURES.on = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_operator_survives_a_file(name: str) -> None:
+    function: Any = BUILT_IN[name]
+    pairs = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
+    columns = ("x", "y") if name in (*pairs, "naive_bayes") else ("x",)
+    operator = function(*columns, **OPTIONS.get(name, {}))
+    definition = sf.rolling(on="t", every="1h", offset="5m", r=operator.over("1h"))
+    saved = json.loads(json.dumps(definition.to_dict()))
+    assert sf.Rolling.from_dict(saved) == definition
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        sf.time(10),
+        sf.time(2.5, closed="both"),
+        sf.time("90s", closed="neither"),
+        sf.rows(3, closed="left"),
+        sf.delta(5, on="km", closed="left"),
+        sf.delta("1h", on="when"),
+        sf.session("30m"),
+        sf.session(3),
+        sf.punctuated("end"),
+    ],
+    ids=str,
+)
+def test_every_window_survives_a_file(window: Any) -> None:
+    definition = sf.rolling(on="t", order=["a", "b"], r=sf.sum("x").over(window))
+    saved = json.loads(json.dumps(definition.to_dict()))
+    assert sf.Rolling.from_dict(saved) == definition
+
+
+@pytest.mark.parametrize("every", ["1h", 5, sf.time(10)], ids=str)
+@pytest.mark.parametrize("closed", [None, "left", "right", "both"])
+def test_every_survives_a_file(every: Any, closed: str | None) -> None:
+    definition = sf.rolling(on="t", every=every, r=sf.sum("x").over(sf.time(7, closed=closed)))
+    assert sf.Rolling.from_dict(json.loads(json.dumps(definition.to_dict()))) == definition
+
+
+def test_a_timedelta_is_saved_as_a_string() -> None:
+    definition = sf.rolling(on="t", n=sf.count().over(timedelta(minutes=90)))
+    assert definition.to_dict()["columns"]["n"]["over"] == "90m"
+    odd = sf.rolling(on="t", n=sf.count().over(timedelta(microseconds=7)))
+    assert odd.to_dict()["columns"]["n"]["over"] == "7us"
+
+
+def test_an_operator_of_a_user_is_saved_by_its_name() -> None:
+    definition = sf.rolling(on="t", r=made(Longest, "x").over(3))
+    name = definition.to_dict()["columns"]["r"]["operator"]
+    assert name == "tests.support.user_operators:Longest"
+    assert sf.Rolling.from_dict(definition.to_dict()) == definition
+
+
+def test_explained() -> None:
+    text = FEATURES.explain()
+    assert "spend: sum of float64 over time('1h')\n  algorithm: two_stacks_lite" in text
+    assert "where: max_by" in text
+    assert (
+        "recent: mean of float64 over rows(100)\n  algorithm: daba_lite, because algorithm=" in text
+    )
+    assert "n in session: count over session('30m')\n  algorithm: bounds" in text
+    assert "keeps:     the rows of the last 1h, 8 bytes a state" in text
+
+
+def test_types_change_the_plan() -> None:
+    schema = pa.schema({"amount": pa.int64(), "city": pa.string()})
+    text = FEATURES.explain(schema)
+    assert "spend: sum of int64 over time('1h')\n  algorithm: subtract_on_evict" in text
+
+
+def test_columns_that_decide_among_peers() -> None:
+    assert sf.rolling(on="t", s=sf.sum("x").over("1h")).ties == ()
+    assert sf.rolling(on="t", s=sf.sum("x").over(3)).ties == ("x",)
+    assert sf.rolling(on="t", by="k", s=sf.first("x").over("1h")).ties == ("x",)
+    both = sf.rolling(on="t", order="o", s=sf.first("x").over("1h"), m=sf.max("y").over("1h"))
+    assert both.ties == ("o", "x", "y")
+    assert sf.rolling(on="t", order="input", s=sf.first("x").over("1h")).ties == ()
