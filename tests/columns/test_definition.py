@@ -85,7 +85,8 @@ def test_every_window_survives_a_file(window: Any) -> None:
 @pytest.mark.parametrize("every", ["1h", 5, sf.time(10)], ids=str)
 @pytest.mark.parametrize("closed", [None, "left", "right", "both"])
 def test_every_survives_a_file(every: Any, closed: str | None) -> None:
-    definition = sf.rolling(on="t", every=every, r=sf.sum("x").over(sf.time(7, closed=closed)))
+    window = sf.time(7) if closed is None else sf.time(7, closed=closed)
+    definition = sf.rolling(on="t", every=every, r=sf.sum("x").over(window))
     assert sf.Rolling.from_dict(json.loads(json.dumps(definition.to_dict()))) == definition
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from slidefold import _native
 from slidefold.errors import TimeOrderError, WindowError
 from slidefold.windows.clock import Length
+from slidefold.windows.closed import CLOSED
 from slidefold.windows.counted import counted
 from slidefold.windows.durations import nanoseconds
 from slidefold.windows.sorted_rows import Frames, SortedRows, search
-from slidefold.windows.time import CLOSED
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from slidefold.errors import WindowError
+from slidefold.windows.closed import UNSAID
 from slidefold.windows.sorted_rows import Frames, SortedRows
 
 
@@ -55,7 +56,7 @@ class Rows:
         return f"rows({self.n})" if self.closed == "right" else f"rows({self.n}, closed='left')"
 
 
-def rows(n: int, *, closed: str | None = None) -> Rows:
+def rows(n: int, *, closed: str = UNSAID) -> Rows:
     """The last `n` rows in order, this one included; `closed="left"`: the n rows before this one.
 
     >>> import slidefold as sf
@@ -63,4 +64,5 @@ def rows(n: int, *, closed: str | None = None) -> Rows:
     >>> [w.push(x) for x in (1.0, 2.0, 4.0, 8.0)]
     [None, 1.0, 3.0, 6.0]
     """
-    return Rows(n, "right" if closed is None else closed, settled=closed is not None)
+    said = closed is not UNSAID
+    return Rows(n, closed if said else "right", settled=said)

@@ -11,10 +11,9 @@ from typing import Any
 from slidefold import _native
 from slidefold.errors import WindowError
 from slidefold.windows.clock import Clock
+from slidefold.windows.closed import CLOSED, UNSAID
 from slidefold.windows.durations import nanoseconds
 from slidefold.windows.sorted_rows import Frames, SortedRows
-
-CLOSED = ("right", "left", "both", "neither")
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Time:
         )
 
 
-def time(range: str | timedelta | int | float, *, closed: str | None = None) -> Time:
+def time(range: str | timedelta | int | float, *, closed: str = UNSAID) -> Time:
     """The rows in `(t - range, t]`, where t is the newest time.
 
     A string or a timedelta needs datetimes as times, a number needs numbers. `closed="left"` is
@@ -125,4 +124,5 @@ def time(range: str | timedelta | int | float, *, closed: str | None = None) -> 
     >>> [w.push(t, x) for t, x in ((0, 1.0), (5, 2.0), (10, 4.0), (10, 8.0))]
     [1.0, 3.0, 6.0, 14.0]
     """
-    return Time(range, "right" if closed is None else closed, settled=closed is not None)
+    said = closed is not UNSAID
+    return Time(range, closed if said else "right", settled=said)
