@@ -133,3 +133,24 @@ def test_polars(lazy: bool) -> None:
 def test_what_is_no_table(data: object) -> None:
     with pytest.raises(sf.errors.ValueTypeError, match="the data is"):
         ROLLING.run(data)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_views_of_strings(streamed: bool) -> None:
+    """Arrow itself cannot take or sort string views; a producer may send them all the same."""
+    view = pa.string_view()
+    table = pa.table({"t": [1, 2, 3], "k": pa.array(["a", "b", "a"], view)})
+    table = table.append_column("w", pa.array(["q", None, "p"], view))
+    definition = sf.rolling(
+        on="t",
+        by="k",
+        most=sf.max("w").over(2),
+        both=sf.concat("w").over(2),
+        l=sf.last("w").over(1),
+    )
+    found = definition.run(table.to_reader() if streamed else table)
+    found = found.read_all() if streamed else found
+    assert found.schema.field("w").type == view
+    assert found["most"].to_pylist() == ["q", None, "q"]
+    assert found["both"].to_pylist() == ["q", None, "qp"]
+    assert found["l"].to_pylist() == ["q", None, "p"]

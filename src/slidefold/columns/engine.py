@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition, fold_columns, windows_of
-from slidefold.columns.grouping import one_chunk, sort_table
+from slidefold.columns.grouping import one_chunk, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, Source, source_of
 from slidefold.columns.streaming import run_reader
 from slidefold.columns.values import to_arrow
@@ -22,7 +22,7 @@ def run(definition: Definition, data: Any) -> Any:
     _require_columns(definition, source)
     if isinstance(source, ReaderSource) and definition.slide is None:
         return run_reader(definition, source.reader)
-    table = source.select(definition.used)
+    table = without_views(source.select(definition.used))
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
     windows = windows_of(definition)
     if definition.slide is None:

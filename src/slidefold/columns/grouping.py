@@ -75,6 +75,15 @@ def sort_table(
     return Sorted(SortedRows(starts, in_order, clock, column, origin), order)
 
 
+def without_views(table: Any) -> Any:
+    """Return a table whose strings lie in one piece: Arrow cannot take rows of string views."""
+    wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    for i, field in enumerate(table.schema):
+        if field.type in wide:
+            table = table.set_column(i, field.name, table.column(i).cast(wide[field.type]))
+    return table
+
+
 def one_chunk(table: Any, name: str) -> Any:
     """Return a column as one array."""
     values = table[name]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition, fold_columns, windows_of
-from slidefold.columns.grouping import sort_table
+from slidefold.columns.grouping import sort_table, without_views
 from slidefold.errors import TimeOrderError
 from slidefold.windows import counted, needed_rows
 from slidefold.windows.sorted_rows import Ints
@@ -40,7 +40,7 @@ class _Stream:
 
     def __init__(self, definition: Definition, schema: Any, chunk: int) -> None:
         self.definition, self.schema, self.chunk = definition, schema, chunk
-        self.kept = schema.empty_table().select(list(definition.used))
+        self.kept = without_views(schema.empty_table().select(list(definition.used)))
         self.numbers: Ints = np.empty(0, np.int64)
         self.waiting = schema.empty_table()
         self.seen = 0
@@ -87,7 +87,8 @@ class _Stream:
         definition = self.definition
         ready, self.waiting = self.waiting.slice(0, count), self.waiting.slice(count)
         past = len(self.kept)
-        table = pa.concat_tables([self.kept, ready.select(list(definition.used))])
+        read = without_views(ready.select(list(definition.used)))
+        table = pa.concat_tables([self.kept, read])
         first = self.seen - len(self.waiting) - count
         numbers = np.concatenate((self.numbers, np.arange(first, first + count)))
         ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers)
