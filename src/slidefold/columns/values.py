@@ -92,7 +92,7 @@ def comparable(values: Any) -> tuple[Array, Restore]:
         return whole_numbers(values), lambda data, valid: to_arrow(data, valid, kind)
     if pa.types.is_boolean(kind):
         return whole_numbers(values), lambda data, valid: to_arrow(data.astype(np.bool_), valid)
-    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
         values = values.cast(pa.decimal128(kind.precision, kind.scale))
     try:
         ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense").to_numpy()
