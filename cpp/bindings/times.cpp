@@ -145,6 +145,7 @@ Tick TimeAxis::first_inside(Tick end, const Span& range, bool keeps_start) const
     return start < kFirstTick ? kFirstTick : static_cast<Tick>(start);
   }
   const double newest = real_of(end);
+  if (!std::isfinite(newest)) return end;  // beyond all times: nothing but the end is inside
   const auto outside = [&](Tick tick) {
     const int distance = compare_distance(newest, real_of(tick), range.real);
     return keeps_start ? distance > 0 : distance >= 0;
