@@ -54,7 +54,8 @@ def run(made: Any, steps: Steps) -> list[Any]:
 def asked(made: Any) -> Any:
     """Return what it answers without a step; a keyed set is asked for each of its keys."""
     if isinstance(made, sf.algorithms.KeyedWindows):
-        return [[key, plain(made.query(key))] for key in sorted(made.keys(), key=str)]
+        keys: list[Any] = sorted(made.keys(), key=str)
+        return [[key, plain(made.query(key))] for key in keys]
     return plain(made.query())
 
 

@@ -151,7 +151,10 @@ def length_header(length: Any) -> Any:
 
 def length_from(header: Any) -> Any:
     """Make the length of time that a header describes."""
-    return timedelta(**header) if isinstance(header, dict) else header
+    length = timedelta(**header) if isinstance(header, dict) else header
+    if length_header(length) != header:
+        raise StateError("the bytes were written with a length of time that makes no sense")
+    return length
 
 
 def window_header(window: Rows | Time) -> Header:
