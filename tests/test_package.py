@@ -269,7 +269,7 @@ class TestEnteringPython:
         """
         case = BY_ID[case_id]
         names = fitting(case.operator)
-        column = case.kind.column(case.stream(20_000))
+        column = case.kind.column(10 * list(case.stream(20_000)))  # long enough for a busy machine
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1000.0)
         try:
