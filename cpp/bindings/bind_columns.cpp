@@ -7,6 +7,7 @@
 #include "registry.hpp"
 #include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/sort.hpp"
+#include "times.hpp"
 
 namespace slidefold::bindings {
 namespace {
@@ -64,7 +65,7 @@ std::pair<nb::object, nb::object> frames_of(const Whole& starts, const Whole& ti
     constexpr auto least = std::numeric_limits<std::int64_t>::min();
     return time < least ? least : static_cast<std::int64_t>(time);
   };
-  const auto last = [&](std::int64_t end) { return keeps_end ? end : end - 1; };
+  const auto last = [&](std::int64_t end) { return last_inside(end, keeps_end); };
   nb::gil_scoped_release without_gil;
   for (std::size_t g = 1; g < starts.shape(0); ++g) {
     time_frames(times.data(), static_cast<std::size_t>(start[g - 1]),

@@ -176,7 +176,7 @@ nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_t
   Slots slots(core, keys, times);
   const Bounds bounds{
       [&](Tick end) { return core.axis.first_inside(end, core.rule.range, core.rule.keeps_start); },
-      [&](Tick end) { return core.rule.keeps_end ? end : end - 1; }};
+      [&](Tick end) { return last_inside(end, core.rule.keeps_end); }};
   const Tick first = bound == kFirstTick
                          ? kFirstTick
                          : core.axis.first_inside(bound, core.rule.range, core.rule.keeps_start);
@@ -211,7 +211,7 @@ nb::object keyed_query(KeyedCore& core, nb::handle key, nb::handle at) {
   }
   const Tick since = core.axis.first_inside(end, core.rule.range, core.rule.keeps_start);
   return nb::steal(
-      core.held->query(slot_of(core, key), since, core.rule.keeps_end ? end : end - 1));
+      core.held->query(slot_of(core, key), since, last_inside(end, core.rule.keeps_end)));
 }
 
 void keyed_advance(KeyedCore& core, nb::handle watermark) {

@@ -55,7 +55,7 @@ class LateWindow final : public LiveWindow {
   Tick read(PyObject* time);
   Span length(PyObject* range) const;
   Tick first_kept(const Marks& marks) const;
-  Tick last_inside(Tick end) const { return rule_.keeps_end ? end : end - 1; }
+  Tick last_inside(Tick end) const { return bindings::last_inside(end, rule_.keeps_end); }
   PyObject* answer(Tick since, Tick until) const;
   static void note_gone(Marks& marks, Tick until);
   template <class Archive>

@@ -16,6 +16,12 @@ inline constexpr Tick kLastTick = std::numeric_limits<Tick>::max();
 // A datetime, naive ones in UTC, or a numpy.datetime64 since 1970; whole microseconds only.
 std::int64_t microseconds(PyObject* time);
 
+// The last tick of a window that ends at `end`, and whether there is one at all: nothing lies
+// before the first tick.
+inline Tick last_inside(Tick end, bool keeps_end) {
+  return keeps_end || end == kFirstTick ? end : end - 1;
+}
+
 // Whether a float64 holds an integer, and all smaller ones, exactly.
 inline bool exact_in_double(std::int64_t value) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;
