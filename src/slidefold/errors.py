@@ -1,8 +1,17 @@
 """The errors that slidefold raises: each is a `SlidefoldError` and the built-in it resembles."""
 
+from typing import Self
+
 
 class SlidefoldError(Exception):
     """The root of every error that slidefold raises on purpose."""
+
+    row: int | None = None  # of the input, where one row is at fault
+
+    def at(self, row: int) -> Self:
+        """Return the error with the row that is at fault, for who can say more about it."""
+        self.row = row
+        return self
 
 
 class EmptyWindowError(SlidefoldError, IndexError):

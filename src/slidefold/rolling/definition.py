@@ -77,14 +77,23 @@ class Rolling:
         for _, over in self.items:
             yield from over.columns
 
-    def run(self, data: Any) -> Any:
+    def run(self, data: Any, **options: Any) -> Any:
         """Compute the columns for a table, and return one of the same kind.
 
         Arrow tables, batches and readers, pandas and Polars frames, and all that has
         `__arrow_c_stream__`. Rows may come in any order, those of a reader in time order; they are
         returned as they came, with the new columns behind theirs. With `every`, the result has the
         keys, `window_start`, `window_end` and the new columns.
+
+        A Spark DataFrame gives a Spark DataFrame; `options` say how Spark is to run it.
         """
+        if _is_spark(data):
+            # The one import that points up: who has no Spark data needs no Spark.
+            from slidefold.spark import run as run_spark
+
+            return run_spark(self, data, **options)
+        if options:
+            raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
         return run(self, data)
 
     def explain(self, schema: Any = None) -> str:
@@ -133,6 +142,14 @@ class Rolling:
                 said.append(f"{name}={value!r}")
         rows = "".join(f"\n  {name} = {over}" for name, over in self.items)
         return f"rolling({', '.join(said)}){rows}"
+
+
+def _is_spark(data: object) -> bool:
+    """Tell whether this is a Spark DataFrame, without importing pyspark."""
+    return any(
+        base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql.")
+        for base in type(data).__mro__
+    )
 
 
 def _parts(name: str, operator: Operator) -> Iterator[tuple[str, Operator]]:

@@ -30,13 +30,13 @@ def counted(
     """
     kind = values.type
     if values.null_count:
-        row = pc.index(values.is_valid(), pa.scalar(False)).as_py()
-        raise DataError(f"the column {name!r} is null at row {origin(row)}")
+        row = origin(pc.index(values.is_valid(), pa.scalar(False)).as_py())
+        raise DataError(f"the column {name!r} is null at row {row}").at(row)
     if pa.types.is_floating(kind) and floats:
         array = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
         if np.isnan(array).any():
-            row = int(np.flatnonzero(np.isnan(array))[0])
-            raise DataError(f"the column {name!r} is NaN at row {origin(row)}")
+            row = origin(int(np.flatnonzero(np.isnan(array))[0]))
+            raise DataError(f"the column {name!r} is NaN at row {row}").at(row)
         return Clock(name, "double", None), array
     unit: int | None
     if pa.types.is_timestamp(kind):

@@ -51,7 +51,7 @@ class Delta:
             raise TimeOrderError(
                 f"the column {self.on!r} of a delta window must not decrease in time order, "
                 f"but it does at row {row}"
-            )
+            ).at(row)
         span, exact = clock.steps(self.range, f"the range {self.range!r}")
         keeps_start = self.closed in ("left", "both") or not exact
         keeps_end = self.closed in ("right", "both")

@@ -1,0 +1,27 @@
+"""Spark: one definition over batch DataFrames; the only package that imports pyspark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidefold.columns.compute import Definition
+from slidefold.errors import ValueTypeError
+
+__all__ = ["run"]
+
+
+def run(definition: Definition, data: Any, **options: Any) -> Any:
+    """Run a definition over a Spark DataFrame, and return a DataFrame.
+
+    `Rolling.run` comes here with whatever pyspark calls a DataFrame.
+    """
+    if type(data).__module__.startswith("pyspark.sql.connect"):
+        raise ValueTypeError(
+            "slidefold needs a classic Spark session, not Spark Connect: make the session without "
+            "remote()"
+        )
+    if data.isStreaming:
+        raise ValueTypeError("the DataFrame is a stream, and streams are not supported yet")
+    from slidefold.spark.batch import run_batch
+
+    return run_batch(definition, data, **options)

@@ -1,0 +1,132 @@
+"""Spark's types as Arrow's and back, and the types of a definition's results.
+
+Times with a zone are instants: they travel as UTC, whatever the zone of the session is. Results are
+typed by the engine itself, which runs over a table without rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_string
+
+from slidefold.columns import run
+from slidefold.columns.compute import Definition
+from slidefold.errors import DataError, DefinitionError, ValueTypeError
+from slidefold.operators import Operator, UserOperator
+
+_ZEROS: dict[str, Any] = {"string": "", "binary": b"", "bool": False}
+
+
+def arrow_schema(schema: StructType) -> Any:
+    """Return a Spark schema as Arrow has it, instants in UTC."""
+    fields = []
+    for field in schema.fields:
+        try:
+            kind = to_arrow_type(field.dataType, timezone="UTC")
+        except PySparkTypeError:
+            raise ValueTypeError(
+                f"the column {field.name!r} of type {field.dataType.simpleString()} has no Arrow "
+                "type: drop or cast it"
+            ) from None
+        fields.append(pa.field(field.name, kind, field.nullable))
+    return pa.schema(fields)
+
+
+def result_schema(
+    definition: Definition, schema: Any, types: Mapping[str, Any] | None = None
+) -> Any:
+    """Return the Arrow schema of the results over data of this Arrow schema.
+
+    This runs the definition over no rows, so that bad columns and types are found before a job
+    starts. `types` says what no run over no rows can tell: the types of results that are Python
+    objects.
+    """
+    said = {name: _said_type(name, given) for name, given in (types or {}).items()}
+    unknown = next((name for name in said if name not in definition.columns), None)
+    if unknown is not None:
+        raise DefinitionError(f"types names {unknown!r}, which is no new column")
+    found = run(definition, schema.empty_table()).schema
+    for i, field in enumerate(found):
+        if field.name not in definition.columns:
+            continue
+        if field.name in said:
+            found = found.set(i, field.with_type(said[field.name]))
+        elif pa.types.is_null(field.type):
+            found = found.set(i, field.with_type(_probed(definition, field.name, schema)))
+    return found
+
+
+def _said_type(name: str, given: Any) -> Any:
+    if isinstance(given, pa.DataType):
+        return given
+    try:
+        kind = given if isinstance(given, DataType) else _parse_datatype_string(str(given))
+        return to_arrow_type(kind, timezone="UTC")
+    except Exception:
+        raise DefinitionError(
+            f"the type of {name!r} is one such as 'double', got {given!r}"
+        ) from None
+
+
+def _probed(definition: Definition, name: str, schema: Any) -> Any:
+    """Return the type of a column that is only known once there is a row."""
+    operator = definition.columns[name].operator
+    if all(pa.types.is_null(schema.field(column).type) for column in operator.columns):
+        return pa.null()
+    if any(isinstance(inner, UserOperator) for inner in _inner(operator)):
+        raise DefinitionError(
+            f"the type of {name!r} is not known before {operator.name} runs: declare it with "
+            f"state= and returns=, or run with types={{{name!r}: 'string'}} or what it is"
+        )
+    row = {field.name: _one(field.type) for field in schema}
+    return run(definition, pa.table(row)).schema.field(name).type
+
+
+def _inner(operator: Operator) -> list[Operator]:
+    parts = getattr(operator, "parts", None)
+    if parts is None:
+        return [operator]
+    return [inner for _, part in parts for inner in _inner(part)]
+
+
+def _one(kind: Any) -> Any:
+    """Return one value of a type: zero, or null where there is none."""
+    try:
+        return pa.array([_ZEROS.get(str(kind), 0)], kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        return pa.nulls(1, kind)
+
+
+def spark_schema(schema: Any) -> StructType:
+    """Return an Arrow schema as Spark has it."""
+    fields = []
+    for field in schema:
+        try:
+            fields.append(StructField(field.name, from_arrow_type(field.type), field.nullable))
+        except PySparkTypeError:
+            raise ValueTypeError(
+                f"the column {field.name!r} would be {field.type}, which Spark does not have"
+            ) from None
+    return StructType(fields)
+
+
+def conform(table: Any, schema: Any) -> Any:
+    """Return a table in exactly these types, as Spark was told; it does not cast."""
+    arrays = []
+    for i, field in enumerate(schema):
+        values = table.column(i)
+        if values.type != field.type:
+            try:
+                values = values.cast(field.type)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                reason = str(error).splitlines()[0]
+                raise DataError(
+                    f"the column {field.name!r} is {values.type} and not {field.type}: {reason}"
+                ) from None
+        arrays.append(values)
+    return pa.table(arrays, schema=schema)
