@@ -155,6 +155,41 @@ def sets(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("a keyed batch over 100k keys", 0.5, found, " us a row")
 
 
+def tables(rows: list[Row]) -> Iterator[Goal]:
+    """`sf.rolling` against Polars and bottleneck, and against itself."""
+    cost, place = "ms_per_million", ("operator", "keys", "window")
+    timed = [row for row in rows if row["part"] == "time window"]
+    for words, chosen in (
+        ("no key", [row for row in timed if row["keys"] == 1]),
+        ("1,000 keys", [row for row in timed if row["keys"] == 1_000]),
+        ("100,000 keys", [row for row in timed if row["keys"] == 100_000]),
+    ):
+        found = ratios(chosen, "polars", "slidefold", cost, *place)
+        yield at_least(f"polars / rolling, time windows, {words}", 2.0, found)
+    counted = [row for row in rows if row["part"] == "rows window"]
+    found = ratios(counted, "bottleneck", "slidefold", cost, *place)
+    yield at_least("bottleneck / rolling, max of rows windows", 1.0, found)
+    own = [row for row in timed if row["side"] == "slidefold"]
+    flat = []
+    for operator, keys in dict.fromkeys((row["operator"], row["keys"]) for row in own):
+        costs = [row[cost] for row in own if (row["operator"], row["keys"]) == (operator, keys)]
+        flat.append((max(costs) / min(costs), f"{operator}, {keys} keys"))
+    yield at_most("rolling, dearest / cheapest length of a window", 2.0, flat)
+    several = {(row["keys"], row["window"]): row[cost] for row in rows if row["part"] == "windows"}
+    six = [
+        (several[keys, 6] / several[keys, 1], f"{keys} keys")
+        for keys, count in several
+        if count == 6
+    ]
+    yield at_most("rolling, six windows / one", 3.0, six)
+    grown = [
+        (row["grown"] / row["due"], f"{row['keys']} keys")
+        for row in rows
+        if row["part"] == "memory"
+    ]
+    yield at_most("rolling, memory / (2x the input plus the output)", 1.0, grown)
+
+
 def users(rows: list[Row]) -> Iterator[Goal]:
     """Users' operators against numba by hand and against the best library."""
     speed = "million_rows_per_second"
@@ -189,6 +224,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "parallel": threads,
     "late_data": late,
     "keyed": sets,
+    "rolling": tables,
     "user_operators": users,
     "package": package,
 }

@@ -12,6 +12,7 @@ from benchmarks.figures import (
     package,
     parallel,
     per_event,
+    rolling,
     throughput,
     user_operators,
 )
@@ -26,6 +27,7 @@ FIGURES: dict[str, ModuleType] = {
         parallel,
         late_data,
         keyed,
+        rolling,
         user_operators,
         package,
     )

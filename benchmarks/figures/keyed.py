@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 import slidefold as sf
 from benchmarks.harness import Row, pivot
@@ -41,7 +42,7 @@ def measure(sizes: Sizes) -> list[Row]:
                 times = np.arange(sizes.rows, dtype=np.int64) + batch * sizes.rows
                 late = random.random(sizes.rows) < 0.05
                 times[late] -= random.integers(0, sizes.rows // 2, late.sum())
-                given = chosen if kind == "integers" else chosen.astype(str)
+                given = chosen if kind == "integers" else pa.array(chosen.astype(str))
                 start = time.perf_counter()
                 windows.push(given, times, random.random(sizes.rows))
                 best = min(best, time.perf_counter() - start)

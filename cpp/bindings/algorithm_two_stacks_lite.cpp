@@ -17,6 +17,11 @@ struct ForColumns<TwoStacksLite<Op>> {
   static void drain(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
     drain_two_stacks(op, rows, window, lift, emit);
   }
+  template <class Lift, class Emit>
+  static void fold(const Op& op, const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
+                   Lift&& lift, Emit&& emit) {
+    fold_two_stacks(op, lo, hi, frames, lift, emit);
+  }
 };
 
 template <class Op>

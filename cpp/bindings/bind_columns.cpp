@@ -7,44 +7,91 @@
 #include "registry.hpp"
 #include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/sort.hpp"
-#include "times.hpp"
 
 namespace slidefold::bindings {
 namespace {
 
-using Whole = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Whole = Column<std::int64_t>;
 
-nb::object numbers(std::size_t rows) {
-  return nb::module_::import_("numpy").attr("empty")(rows, "int64");
+template <class T>
+struct Fresh {
+  nb::object array;
+  T* data;
+};
+template <class T>
+Fresh<T> fresh(std::size_t rows, const char* dtype) {
+  nb::object array = nb::module_::import_("numpy").attr("empty")(rows, dtype);
+  T* const data = nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(array).data();
+  return {std::move(array), data};
 }
-std::int64_t* data_of(const nb::object& array) {
-  return nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(array).data();
+Fresh<std::int64_t> numbers(std::size_t rows) { return fresh<std::int64_t>(rows, "int64"); }
+
+void require_length(std::size_t length, std::size_t rows, const char* what) {
+  if (length == rows) return;
+  fail("ValueTypeError", std::string(what) + " differ in length: " + std::to_string(length) +
+                             " and " + std::to_string(rows));
+}
+void require_rows(std::size_t rows) {
+  if (rows < std::numeric_limits<std::int32_t>::max()) return;
+  fail("ValueTypeError", "a column has fewer than 2**31 rows, got " + std::to_string(rows));
 }
 
-// The stable order by group and time; None if the rows are in it.
-nb::object sort_rows(nb::handle groups, const Whole& times) {
-  const std::size_t rows = times.shape(0);
-  if (rows >= std::numeric_limits<std::uint32_t>::max()) {
-    fail("ValueTypeError", "a column has fewer than 2**32 rows, got " + std::to_string(rows));
-  }
-  Whole by{};
+// (order, times in order, starts): the stable order by group and time, both None if the rows are in
+// it; groups are numbered below `count`, and starts tells where each one begins and all end.
+nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& times) {
+  GroupedTimes given{times.shape(0), times.data()};
+  require_rows(given.rows);
+  Column<std::int32_t> by{};
   if (!groups.is_none()) {
-    by = nb::cast<Whole>(groups);
-    if (by.shape(0) != rows) {
-      fail("ValueTypeError", "groups and times differ in length: " + std::to_string(by.shape(0)) +
-                                 " and " + std::to_string(rows));
+    by = nb::cast<Column<std::int32_t>>(groups);
+    require_length(by.shape(0), given.rows, "groups and times");
+    given.groups = by.data();
+    given.count = count;
+    for (std::size_t i = 0; i < given.rows; ++i) {
+      if (given.groups[i] < 0 || static_cast<std::size_t>(given.groups[i]) >= count) {
+        fail("ValueTypeError", "a group is not numbered below " + std::to_string(count));
+      }
     }
   }
-  RowSort sort(rows);
+  const auto starts = numbers(given.groups != nullptr ? count + 1 : given.rows > 0 ? 2 : 1);
+  if (given.groups != nullptr) {
+    given.count_groups(starts.data);
+  } else {
+    starts.data[0] = 0;
+    if (given.rows > 0) starts.data[1] = static_cast<std::int64_t>(given.rows);
+  }
+  if (given.in_order()) return nb::make_tuple(nb::none(), nb::none(), starts.array);
+  const auto order = fresh<std::uint32_t>(given.rows, "uint32");
+  const auto in_order = numbers(given.rows);
   {
     nb::gil_scoped_release without_gil;
-    sort.by(times.data());
-    if (!groups.is_none()) sort.by(by.data());
+    sort_rows(given, starts.data, order.data, in_order.data);
   }
-  if (sort.order().empty()) return nb::none();
-  nb::object result = numbers(rows);
-  std::copy(sort.order().begin(), sort.order().end(), data_of(result));
-  return result;
+  return nb::make_tuple(order.array, in_order.array, starts.array);
+}
+
+// (numbers, how many) of integer keys, None if they lie too far apart.
+nb::object number_keys_of(const Whole& keys) {
+  require_rows(keys.shape(0));
+  const auto found = fresh<std::int32_t>(keys.shape(0), "int32");
+  const std::size_t count = number_keys(keys.data(), keys.shape(0), found.data);
+  if (count == 0) return nb::none();
+  return nb::make_tuple(found.array, count);
+}
+
+// Values in order, put back to the rows that they belong to; any type of 8 bytes.
+nb::object put_back(const Whole& values, const Column<std::uint32_t>& order) {
+  const std::size_t rows = values.shape(0);
+  require_length(order.shape(0), rows, "order and values");
+  const auto found = numbers(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::uint32_t row = order.data()[i];
+    if (row >= rows) fail("ValueTypeError", "an order names rows of the column only");
+    found.data[row] = values.data()[i];
+  }
+  return found.array;
 }
 
 std::pair<nb::object, nb::object> frames_of(const Whole& starts, const Whole& times,
@@ -58,20 +105,17 @@ std::pair<nb::object, nb::object> frames_of(const Whole& starts, const Whole& ti
   for (std::size_t g = 1; g < starts.shape(0); ++g) {
     if (start[g] < start[g - 1]) fail("ValueTypeError", "the starts of groups go up");
   }
-  nb::object lo = numbers(rows), hi = numbers(rows);
-  std::int64_t *const from = data_of(lo), *const to = data_of(hi);
-  const auto first = [&](std::int64_t end) {
-    const int128 time = static_cast<int128>(end) - span + (keeps_start ? 0 : 1);
-    constexpr auto least = std::numeric_limits<std::int64_t>::min();
-    return time < least ? least : static_cast<std::int64_t>(time);
-  };
-  const auto last = [&](std::int64_t end) { return last_inside(end, keeps_end); };
-  nb::gil_scoped_release without_gil;
-  for (std::size_t g = 1; g < starts.shape(0); ++g) {
-    time_frames(times.data(), static_cast<std::size_t>(start[g - 1]),
-                static_cast<std::size_t>(start[g]), first, last, from, to);
+  if (span < 1) fail("ValueTypeError", "a window is longer than 0");
+  const auto lo = numbers(rows), hi = numbers(rows);
+  {
+    nb::gil_scoped_release without_gil;
+    for (std::size_t g = 1; g < starts.shape(0); ++g) {
+      time_frames(times.data(), static_cast<std::size_t>(start[g - 1]),
+                  static_cast<std::size_t>(start[g]), {keeps_start ? span : span - 1, keeps_end},
+                  lo.data, hi.data);
+    }
   }
-  return {lo, hi};
+  return {lo.array, hi.array};
 }
 
 // (results, valid) of the frames lo[i] to hi[i] over a column without nulls.
@@ -87,7 +131,23 @@ nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handl
 }  // namespace
 
 void bind_columns(nb::module_& m) {
-  m.def("sort_rows", sort_rows, nb::arg("groups").none(), nb::arg("times"));
+  m.def("order_rows", order_rows_of, nb::arg("groups").none(), nb::arg("count"), nb::arg("times"));
+  m.def(
+      "sort_rows",
+      [](nb::handle groups, const Whole& times) -> nb::object {
+        nb::object codes = nb::none();
+        std::size_t count = 0;
+        if (!groups.is_none()) {
+          codes = nb::cast<nb::object>(groups).attr("astype")("int32");
+          count =
+              times.shape(0) == 0 ? 0 : nb::cast<std::size_t>(nb::int_(groups.attr("max")())) + 1;
+        }
+        nb::object order = order_rows_of(codes, count, times)[0];
+        return order.is_none() ? order : nb::object(order.attr("astype")("int64"));
+      },
+      nb::arg("groups").none(), nb::arg("times"));
+  m.def("number_keys", number_keys_of);
+  m.def("put_back", put_back);
   m.def("time_frames", frames_of);
   m.def("fold_frames", fold_frames_of, nb::arg("algorithm"), nb::arg("op"),
         nb::arg("values").none(), nb::arg("lo"), nb::arg("hi"));

@@ -271,14 +271,17 @@ class FaceOf : public Face {
     require_frames(lo, hi, frames, columns.rows());
     nb::object valid = nb::module_::import_("numpy").attr("empty")(frames, "bool");
     bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
+    const auto lift = [&](std::size_t row) { return columns.lift(row); };
+    const auto emit = [&](std::size_t frame, const State& state, bool empty) {
+      flags[frame] = columns.lower_or_blank(frame, state, empty);
+    };
     const auto run = [&] {
-      using Runner = typename ForColumns<Algorithm>::type;
-      Runner runner(op_);
-      fold_frames(
-          runner, lo, hi, frames, [&](std::size_t row) { return columns.lift(row); },
-          [&](std::size_t frame, const State& state, bool empty) {
-            flags[frame] = columns.lower_or_blank(frame, state, empty);
-          });
+      if constexpr (requires { ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit); }) {
+        ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit);
+      } else {
+        typename ForColumns<Algorithm>::type runner(op_);
+        fold_frames(runner, lo, hi, frames, lift, emit);
+      }
     };
     if (columns.needs_gil()) {
       run();

@@ -14,10 +14,12 @@ from slidefold._native_ext import (
     WindowCore,
     algorithms,
     fold_frames,
+    number_keys,
     operator_traits,
     optimal_chunk_rows,
     optimal_chunk_time,
-    sort_rows,
+    order_rows,
+    put_back,
     time_frames,
 )
 
@@ -35,9 +37,11 @@ __all__ = [
     "WindowCore",
     "algorithms",
     "fold_frames",
+    "number_keys",
     "operator_traits",
     "optimal_chunk_rows",
     "optimal_chunk_time",
-    "sort_rows",
+    "order_rows",
+    "put_back",
     "time_frames",
 ]

@@ -154,7 +154,7 @@ def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -
 
     >>> import slidefold as sf
     >>> plan_column(sf.max("x"), sf.time("1h"), None).algorithm
-    'slick_deque'
+    'two_stacks_lite'
     >>> plan_column(sf.count(), sf.time("1h"), None).algorithm
     'bounds'
     """
@@ -170,10 +170,7 @@ def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -
     if operator.traits.invertible:
         reason = "the operator is exactly invertible, so that the oldest value can be taken away"
         return ColumnPlan(operator, window, "subtract_on_evict", reason)
-    if operator.traits.selective:
-        reason = "the operator is selective: values that lost are dropped"
-        return ColumnPlan(operator, window, "slick_deque", reason)
-    reason = "it does the fewest combines on average"
+    reason = "it does the fewest combines on average, in loops without branches"
     return ColumnPlan(operator, window, "two_stacks_lite", reason)
 
 

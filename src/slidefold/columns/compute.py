@@ -45,7 +45,10 @@ def windows_of(definition: Definition) -> list[WindowKind]:
 
 
 def fold_columns(
-    definition: Definition, ordered: Sorted, frames: Mapping[WindowKind, Frames]
+    definition: Definition,
+    ordered: Sorted,
+    frames: Mapping[WindowKind, Frames],
+    threads: int = 1,
 ) -> dict[str, Any]:
     """Return the new columns, one result a frame."""
     return {
@@ -56,6 +59,7 @@ def fold_columns(
             frames[over.window],
             over.min_count,
             over.algorithm,
+            threads,
         )
         for name, over in definition.columns.items()
     }

@@ -12,12 +12,14 @@ from slidefold.columns.compute import Definition, fold_columns, windows_of
 from slidefold.columns.grouping import one_chunk, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, Source, source_of
 from slidefold.columns.streaming import run_reader
+from slidefold.columns.threads import require_threads
 from slidefold.columns.values import to_arrow
 from slidefold.errors import ColumnError
 
 
-def run(definition: Definition, data: Any) -> Any:
+def run(definition: Definition, data: Any, threads: int = 1) -> Any:
     """Run a definition over data, and return the same kind of data."""
+    threads = require_threads(threads)
     source = source_of(data)
     _require_columns(definition, source)
     if isinstance(source, ReaderSource) and definition.slide is None:
@@ -27,10 +29,10 @@ def run(definition: Definition, data: Any) -> Any:
     windows = windows_of(definition)
     if definition.slide is None:
         frames = {window: window.frames(ordered.rows) for window in windows}
-        found = fold_columns(definition, ordered, frames)
+        found = fold_columns(definition, ordered, frames, threads)
         return source.append({name: ordered.back(values) for name, values in found.items()})
     slide = definition.slide.slide(ordered.rows, windows)
-    found = fold_columns(definition, ordered, slide.frames)
+    found = fold_columns(definition, ordered, slide.frames, threads)
     first = ordered.rows.starts[slide.group]
     keys = {name: ordered.rows.column(name).take(pa.array(first)) for name in definition.by}
     kind = one_chunk(table, definition.on).type

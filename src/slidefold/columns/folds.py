@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidefold import _native
 from slidefold.columns import exact
+from slidefold.columns.threads import fold_frames
 from slidefold.columns.users import fold_user
 from slidefold.columns.values import (
     Array,
@@ -47,11 +47,12 @@ class Task:
     columns: tuple[Any, ...]
     lo: Ints
     hi: Ints
+    threads: int = 1
 
     def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
         """Fold natively: results, and which of them there are."""
-        chosen = plan_column(operator, self.window, self.algorithm)
-        return _native.fold_frames(chosen.algorithm, operator, values, self.lo, self.hi)
+        chosen = plan_column(operator, self.window, self.algorithm).algorithm
+        return fold_frames(chosen, operator, values, self.lo, self.hi, self.threads)
 
     @property
     def held(self) -> Array:
@@ -73,6 +74,7 @@ def fold(
     frames: tuple[Ints, Ints],
     min_count: int | None,
     algorithm: str | None,
+    threads: int = 1,
 ) -> Any:
     """Fold sorted columns over frames of rows; an Arrow array with one result a frame."""
     parts = getattr(operator, "parts", None)
@@ -81,7 +83,7 @@ def fold(
         arrays = []
         for _, part in parts:
             own = tuple(columns[place[name]] for name in part.columns)
-            arrays.append(fold(part, window, own, frames, min_count, algorithm))
+            arrays.append(fold(part, window, own, frames, min_count, algorithm, threads))
         return pa.StructArray.from_arrays(arrays, [name for name, _ in parts])
     lo, hi = frames
     present = None if keeps_nulls(operator) else _present(columns)
@@ -89,7 +91,7 @@ def fold(
         before = np.concatenate(([0], np.cumsum(present)))
         lo, hi = before[lo], before[hi]
         columns = tuple(column.filter(pa.array(present)) for column in columns)
-    task = Task(operator, window, algorithm, columns, lo, hi)
+    task = Task(operator, window, algorithm, columns, lo, hi, threads)
     if isinstance(operator, UserOperator):
         found = fold_user(operator, columns, task.kernel, len(lo))
     else:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,25 +17,36 @@ from slidefold.errors import ValueTypeError
 from slidefold.windows import SortedRows, counted, tie_order
 from slidefold.windows.sorted_rows import Ints
 
+Groups = npt.NDArray[np.int32]
+Order = npt.NDArray[np.uint32]
+_WIDE = (pa.int64(), pa.float64())
+
 
 @dataclass(frozen=True)
 class Sorted:
     """A table in order: the windows' view of it, and where its rows come from and go back to."""
 
     rows: SortedRows
-    order: Ints | None
+    order: Order | None
 
     @cached_property
     def inverse(self) -> Any:
         """Where each row of the input is in order."""
         assert self.order is not None
         inverse = np.empty_like(self.order)
-        inverse[self.order] = np.arange(len(self.order))
+        inverse[self.order] = np.arange(len(self.order), dtype=self.order.dtype)
         return pa.array(inverse)
 
     def back(self, values: Any) -> Any:
         """Return results in order of the input."""
-        return values if self.order is None else values.take(self.inverse)
+        if self.order is None:
+            return values
+        if values.null_count == 0 and values.type in _WIDE:
+            numbers = values.to_numpy().view(np.int64)
+            return pa.array(
+                _native.put_back(numbers, self.order).view(values.type.to_pandas_dtype())
+            )
+        return values.take(self.inverse)
 
 
 def sort_table(
@@ -49,15 +61,10 @@ def sort_table(
     `numbers` are those of the rows in a larger input, for messages.
     """
     clock, times = counted(on, one_chunk(table, on))
-    groups = group_numbers(table, by)
-    order = _native.sort_rows(groups, times)
-    order = tie_order(order, groups, times, ties, lambda name: one_chunk(table, name))
-    if groups is None:
-        starts = np.array([0, len(times)] if len(times) else [0])
-    else:
-        of = groups if order is None else groups[order]
-        fresh = np.flatnonzero(np.diff(of, prepend=-1))
-        starts = np.append(fresh, len(of))
+    groups, count = group_numbers(table, by)
+    order, in_order, starts = _native.order_rows(groups, count, times)
+    in_order = times if order is None else in_order
+    order = tie_order(order, starts, in_order, ties, lambda name: one_chunk(table, name))
     taken: dict[str, Any] = {}
     indices = None if order is None else pa.array(order)
 
@@ -71,7 +78,6 @@ def sort_table(
         row = row if order is None else int(order[row])
         return row if numbers is None else int(numbers[row])
 
-    in_order = times if order is None else times[order]
     return Sorted(SortedRows(starts, in_order, clock, column, origin), order)
 
 
@@ -94,21 +100,24 @@ def one_chunk(table: Any, name: str) -> Any:
     return values.combine_chunks()
 
 
-def group_numbers(table: Any, by: Sequence[str]) -> Ints | None:
-    """Number the groups from 0 in order of first appearance; null is a group, NaN one key."""
-    found: Ints | None = None
+def group_numbers(table: Any, by: Sequence[str]) -> tuple[Groups | None, int]:
+    """Number the groups from 0 in order of first appearance, and say how many there are.
+
+    Null is a group, NaN one key.
+    """
+    found, count = None, 0
     for name in by:
-        codes = _codes(name, one_chunk(table, name))
+        codes, width = _codes(name, one_chunk(table, name))
         if found is None:
-            found = codes
+            found, count = codes, width
         else:
-            width = int(codes.max(initial=0)) + 1
-            # Below 2**31 each, since numbers of groups do not exceed those of rows.
-            found = _dense(found * width + codes)
-    return found
+            # Below 2**31 each, since there are no more groups than rows.
+            both = found.astype(np.int64) * width + codes
+            found, count = _numbered(pa.array(both))
+    return found, count
 
 
-def _codes(name: str, values: Any) -> Ints:
+def _codes(name: str, values: Any) -> tuple[Groups, int]:
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.cast(kind.value_type)
@@ -117,11 +126,15 @@ def _codes(name: str, values: Any) -> Ints:
     if pa.types.is_floating(values.type):
         values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 is 0.0
     try:
-        encoded = values.dictionary_encode(null_encoding="encode")
+        return _numbered(values)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
         raise ValueTypeError(f"the column {name!r} of type {kind} cannot be a key") from None
-    return encoded.indices.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
 
-def _dense(codes: Ints) -> Ints:
-    return pa.array(codes).dictionary_encode().indices.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+def _numbered(values: Any) -> tuple[Groups, int]:
+    if values.null_count == 0 and pa.types.is_signed_integer(values.type):
+        close = _native.number_keys(values.cast(pa.int64()).to_numpy())
+        if close is not None:
+            return close
+    encoded = values.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(), len(encoded.dictionary)

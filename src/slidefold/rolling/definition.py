@@ -85,16 +85,18 @@ class Rolling:
         returned as they came, with the new columns behind theirs. With `every`, the result has the
         keys, `window_start`, `window_end` and the new columns.
 
-        A Spark DataFrame gives a Spark DataFrame; `options` say how Spark is to run it.
+        `threads` fold long columns; float sums may then differ in their last digits. A Spark
+        DataFrame gives a Spark DataFrame; `options` say how Spark is to run it.
         """
         if _is_spark(data):
             # The one import that points up: who has no Spark data needs no Spark.
             from slidefold.spark import run as run_spark
 
             return run_spark(self, data, **options)
+        threads = options.pop("threads", 1)
         if options:
             raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
-        return run(self, data)
+        return run(self, data, threads)
 
     def explain(self, schema: Any = None) -> str:
         """Say for each column which algorithm runs, why, what a row costs and what is kept.

@@ -16,30 +16,28 @@ import pyarrow.compute as pc
 from slidefold.errors import DataError
 from slidefold.windows.sorted_rows import Ints
 
+Order = npt.NDArray[np.uint32]
+
 
 def tie_order(
-    order: Ints | None,
-    groups: Ints | None,
+    order: Order | None,
+    starts: Ints,
     times: Ints,
     columns: Sequence[str],
     column: Callable[[str], Any],
-) -> Ints | None:
+) -> Order | None:
     """Put peers in order of these columns, in what is already in order of group and time.
 
-    `order` lists the rows, None as they come; `column` gives a column in input order. Only rows
-    that have peers are looked at.
+    `order` lists the rows, None as they come; `starts` are those of the groups, `times` in order;
+    `column` gives a column in input order. Only rows that have peers are looked at.
     """
     if len(times) < 2 or not columns:
         return order
-    in_order = times if order is None else times[order]
-    same = in_order[1:] == in_order[:-1]
-    if groups is not None:
-        of = groups if order is None else groups[order]
-        same &= of[1:] == of[:-1]
     tied = np.zeros(len(times), np.bool_)
-    tied[1:] = same
+    tied[1:] = times[1:] == times[:-1]
+    tied[starts[:-1]] = False
     run = np.cumsum(~tied)
-    tied[:-1] |= same
+    tied[:-1] |= tied[1:]
     places = np.flatnonzero(tied)
     if len(places) == 0:
         return order
@@ -50,7 +48,7 @@ def tie_order(
     found = np.lexsort(keys[::-1])  # its last key comes first; it is stable
     if np.array_equal(found, np.arange(len(found))):
         return order
-    result = np.arange(len(times)) if order is None else order.copy()
+    result = np.arange(len(times), dtype=np.uint32) if order is None else order.copy()
     result[places] = rows[found]
     return result
 

@@ -3,26 +3,53 @@
 // Layout: row i sees the rows lo[i] to hi[i], hi excluded. Groups lie one after the other.
 // Invariants: I1 lo and hi never decrease. I2 lo[i] <= hi[i].
 // Cost: time_frames O(rows); fold_frames each row in and out of the algorithm once, however long
-//   the frames are, and rows that no frame holds not at all.
+//   the frames are, and rows that no frame holds not at all. fold_two_stacks 3 combines a row and
+//   as many states as the longest frame at a flip; fold_invertible 2 steps a row and one state.
 // Paper: none; the algorithm that folds has its own.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+
+#include "slidefold/operator.hpp"
+#include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
 
-// Calls first(t), the first time inside a window that ends at t, and last(t), the last one.
-template <class First, class Last>
-void time_frames(const std::int64_t* times, std::size_t begin, std::size_t end, First&& first,
-                 Last&& last, std::int64_t* lo, std::int64_t* hi) {
+// The window that ends at t holds the times from t - reach to t - (keeps_end ? 0 : 1).
+struct TimeReach {
+  std::int64_t reach = 0;
+  bool keeps_end = true;
+};
+
+inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_t end,
+                        TimeReach window, std::int64_t* lo, std::int64_t* hi) {
+  if (begin == end) return;
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t reach = window.reach;
   std::size_t from = begin, to = begin;
   for (std::size_t row = begin; row < end; ++row) {
-    const std::int64_t since = first(times[row]), until = last(times[row]);
-    while (from < end && times[from] < since) ++from;
+    const std::int64_t time = times[row];
+    if (time >= least + reach) {  // else the window starts before all times
+      const std::int64_t since = time - reach;
+      // How far is a guess that fails about once a row; counting four at a time does not guess.
+      while (from + 4 <= end) {
+        const std::size_t passed = static_cast<std::size_t>(times[from] < since) +
+                                   (times[from + 1] < since) + (times[from + 2] < since) +
+                                   (times[from + 3] < since);
+        from += passed;
+        if (passed < 4) break;
+      }
+      while (from < end && times[from] < since) ++from;
+    }
     to = std::max(to, from);
-    while (to < end && times[to] <= until) ++to;
+    if (window.keeps_end) {
+      while (to < end && times[to] <= time) ++to;
+    } else {
+      while (to < end && times[to] < time) ++to;
+    }
     lo[row] = static_cast<std::int64_t>(from);
     hi[row] = static_cast<std::int64_t>(to);
   }
@@ -39,6 +66,66 @@ void fold_frames(Runner& runner, const std::int64_t* lo, const std::int64_t* hi,
     if (to < lo[i]) from = to = lo[i];
     for (; to < hi[i]; ++to) runner.insert(lift(static_cast<std::size_t>(to)));
     emit(i, runner.query(), from == to);
+  }
+}
+
+// Two-Stacks over frames that lie in an array already: no queue is needed, only the suffix folds of
+// the rows before the last flip, and the running fold of those after it.
+template <Monoid Op, class Lift, class Emit>
+void fold_two_stacks(const Op& op, const std::int64_t* lo, const std::int64_t* hi,
+                     std::size_t frames, Lift&& lift, Emit&& emit) {
+  using State = typename Op::State;
+  Buffer<State> folds;
+  const State identity = op.identity();
+  State front = identity;                      // of the rows from `flipped` to `to`
+  std::int64_t base = 0, flipped = 0, to = 0;  // folds[i]: of the rows from base + i to `flipped`
+  for (std::size_t i = 0; i < frames; ++i) {
+    if (lo[i] < flipped) {
+      if (to < hi[i]) {
+        front = to == flipped ? State(lift(static_cast<std::size_t>(to)))
+                              : op.combine(front, lift(static_cast<std::size_t>(to)));
+        while (++to < hi[i]) front = op.combine(front, lift(static_cast<std::size_t>(to)));
+      }
+      const State& back = folds[static_cast<std::size_t>(lo[i] - base)];
+      if (to == flipped) {
+        emit(i, back, false);
+      } else {
+        emit(i, op.combine(back, front), false);
+      }
+      continue;
+    }
+    base = lo[i];
+    flipped = to = hi[i];
+    if (base == flipped) {
+      emit(i, identity, true);
+      continue;
+    }
+    const auto rows = static_cast<std::size_t>(flipped - base);
+    if (rows > folds.size()) folds = Buffer<State>(std::max(rows, 2 * folds.size()));
+    State suffix = lift(static_cast<std::size_t>(flipped - 1));
+    folds[rows - 1] = suffix;
+    for (std::size_t row = rows - 1; row-- > 0;) {
+      suffix = op.combine(lift(static_cast<std::size_t>(base) + row), suffix);
+      folds[row] = suffix;
+    }
+    emit(i, suffix, false);
+  }
+}
+
+// Subtract-on-Evict likewise: what leaves is lifted again instead of kept.
+template <Invertible Op, class Lift, class Emit>
+void fold_invertible(const Op& op, const std::int64_t* lo, const std::int64_t* hi,
+                     std::size_t frames, Lift&& lift, Emit&& emit) {
+  std::int64_t from = 0, to = 0;
+  typename Op::State total = op.identity();
+  for (std::size_t i = 0; i < frames; ++i) {
+    if (lo[i] >= to) {
+      from = to = lo[i];
+      total = op.identity();
+    }
+    for (; to < hi[i]; ++to) total = op.combine(total, lift(static_cast<std::size_t>(to)));
+    for (; from < lo[i]; ++from) total = op.remove(total, lift(static_cast<std::size_t>(from)));
+    emit(i, total, from == to);
   }
 }
 

@@ -1,0 +1,55 @@
+"""Frames over several threads: each folds a share of them, and starts with a window of its own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from slidefold import _native
+from slidefold.columns.values import Array
+from slidefold.errors import DefinitionError, ResultOverflowError
+from slidefold.operators import Operator
+from slidefold.windows.sorted_rows import Ints
+
+# Fewer frames than this are not worth a thread.
+_SHARE = 1 << 15
+
+
+def fold_frames(
+    algorithm: str, operator: Operator, values: Any, lo: Ints, hi: Ints, threads: int
+) -> tuple[Any, Array]:
+    """Fold natively: results, and which of them there are."""
+    shares = min(threads, len(lo) // _SHARE)
+    if shares > 1 and _without_gil(values):
+        cuts = [len(lo) * i // shares for i in range(shares + 1)]
+
+        def folded(i: int) -> tuple[Any, Array]:
+            part = slice(cuts[i], cuts[i + 1])
+            return _native.fold_frames(algorithm, operator, values, lo[part], hi[part])
+
+        try:
+            with ThreadPoolExecutor(shares) as pool:
+                found = list(pool.map(folded, range(shares)))
+        except ResultOverflowError:
+            pass  # once more in one piece, so that the error names the right row
+        else:
+            valid = np.concatenate([flags for _, flags in found])
+            if isinstance(found[0][0], list):
+                return [item for data, _ in found for item in data], valid
+            return np.concatenate([data for data, _ in found]), valid
+    return _native.fold_frames(algorithm, operator, values, lo, hi)
+
+
+def _without_gil(values: Any) -> bool:
+    """Tell whether values are arrays, which kernels read without Python."""
+    given = values if isinstance(values, tuple) else (values,)
+    return all(isinstance(part, np.ndarray) for part in given)
+
+
+def require_threads(threads: Any) -> int:
+    """Check a number of threads."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise DefinitionError(f"threads is a number of them, 1 or more, got {threads!r}")
+    return threads
