@@ -14,9 +14,7 @@ from benchmarks.figures.rolling import table_of
 
 
 def _results(found: Any) -> Any:
-    if isinstance(found, pa.Table):
-        found = found["r"]
-    elif hasattr(found, "get_column"):
+    if isinstance(found, pa.Table) or hasattr(found, "get_column"):
         found = found["r"]
     values = np.asarray(found.to_numpy() if hasattr(found, "to_numpy") else found, np.float64)
     return np.sort(values[~np.isnan(values)])  # a std of one value is null or NaN
