@@ -2,5 +2,6 @@
 
 from slidefold.live.engine import EMITS, Engine
 from slidefold.live.lateness import judge
+from slidefold.live.live import Live
 
-__all__ = ["EMITS", "Engine", "judge"]
+__all__ = ["EMITS", "Engine", "Live", "judge"]

@@ -41,8 +41,7 @@ class Engine:
         if twice is not None:
             raise ColumnError(f"the data has {names.count(twice)} columns named {twice!r}")
         require_columns(definition, names)
-        if emit not in EMITS:
-            raise DefinitionError(f"emit is one of {', '.join(EMITS)}, got {emit!r}")
+        check_emit(definition, emit, id)
         self.definition, self.schema, self.emit, self.id = definition, schema, emit, tuple(id)
         empty = schema.empty_table()
         # Types that do not fit are found here, before there is anything to lose.
@@ -67,7 +66,7 @@ class Engine:
         `horizon` which that engine told: then give it, the rows up to it are left out.
         """
         made = cls(definition, schema, emit, id)
-        rows = made._read(kept)
+        rows = made.read(kept)
         gone = past_rows(rows, definition.on, horizon)
         if gone.any():
             rows = rows.filter(pa.array(~gone))
@@ -96,7 +95,7 @@ class Engine:
         The watermark counts in steps of the time column, as all times here; None says nothing new,
         and one that lies before the last has no effect. If this raises, the engine is as it was.
         """
-        rows = self._read(rows)
+        rows = self.read(rows)
         before = self.watermark
         late = int(past_rows(rows, self.definition.on, before).sum())
         if late:
@@ -121,7 +120,7 @@ class Engine:
         """
         return self._mode.kept().drop_columns([NUMBER])
 
-    def _read(self, rows: Any) -> Any:
+    def read(self, rows: Any) -> Any:
         """Return rows as they are kept, if they are of the right columns and types."""
         if isinstance(rows, pa.RecordBatch):
             rows = pa.Table.from_batches([rows])
@@ -142,6 +141,12 @@ class Engine:
             columns.append(column)
             fields.append(field.with_type(column.type))
         return pa.table(columns, schema=pa.schema(fields, self.result.metadata))
+
+
+def check_emit(definition: Definition, emit: str, id: Sequence[str]) -> None:
+    """Refuse an `emit` that does not exist, or that the definition cannot have."""
+    if emit not in EMITS:
+        raise DefinitionError(f"emit is one of {', '.join(EMITS)}, got {emit!r}")
 
 
 def _column(rows: Any, field: Any) -> Any:
