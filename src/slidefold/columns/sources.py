@@ -24,7 +24,8 @@ class Source(Protocol):
     def append(self, columns: dict[str, Any]) -> Any:
         """Return the table with new columns, of its own kind."""
 
-    def fresh(self, table: Any) -> Any:
+    @classmethod
+    def fresh(cls, table: Any) -> Any:
         """Return an Arrow table as a table of this kind."""
 
 
@@ -46,7 +47,8 @@ class ArrowSource:
             table = table.append_column(name, values)
         return self.fresh(table)
 
-    def fresh(self, table: Any) -> Any:
+    @classmethod
+    def fresh(cls, table: Any) -> Any:
         """Return the table as it is."""
         return table
 
@@ -57,7 +59,8 @@ class BatchSource(ArrowSource):
     def __init__(self, batch: Any) -> None:
         super().__init__(pa.Table.from_batches([batch]))
 
-    def fresh(self, table: Any) -> Any:
+    @classmethod
+    def fresh(cls, table: Any) -> Any:
         """Return the table as one batch."""
         batches = table.combine_chunks().to_batches()
         if batches:
@@ -77,7 +80,8 @@ class ReaderSource(ArrowSource):
         """Return these columns of all that is left to read."""
         return self.reader.read_all().select(list(names))
 
-    def fresh(self, table: Any) -> Any:
+    @classmethod
+    def fresh(cls, table: Any) -> Any:
         """Return the table as a reader."""
         return table.to_reader()
 
@@ -115,14 +119,16 @@ class PandasSource:
             out[name] = values.set_axis(out.index)
         return out
 
-    def fresh(self, table: Any) -> Any:
+    @classmethod
+    def fresh(cls, table: Any) -> Any:
         """Return a frame with an index of row numbers."""
         import pandas as pd
 
-        columns = {name: self._written(table[name]) for name in table.column_names}
+        columns = {name: cls._written(table[name]) for name in table.column_names}
         return pd.DataFrame(columns, columns=table.column_names)
 
-    def _written(self, values: Any) -> Any:
+    @staticmethod
+    def _written(values: Any) -> Any:
         """Return a series: integers and bools with nulls as pandas' nullable types, exactly."""
         import pandas as pd
 
@@ -156,13 +162,19 @@ class PolarsSource:
 
     def append(self, columns: dict[str, Any]) -> Any:
         """Return the frame with new columns."""
-        return self.fresh(None, self.data.hstack(self._frame(pa.table(columns)).get_columns()))
+        return self._finished(self.data.hstack(self._frame(pa.table(columns)).get_columns()))
 
-    def fresh(self, table: Any, made: Any = None) -> Any:
+    @classmethod
+    def fresh(cls, table: Any) -> Any:
         """Return a frame."""
-        return self._frame(table) if made is None else made
+        return cls._finished(cls._frame(table))
 
-    def _frame(self, table: Any) -> Any:
+    @classmethod
+    def _finished(cls, frame: Any) -> Any:
+        return frame
+
+    @staticmethod
+    def _frame(table: Any) -> Any:
         import polars as pl
 
         return pl.from_arrow(table)
@@ -174,9 +186,9 @@ class LazySource(PolarsSource):
     def __init__(self, data: Any) -> None:
         super().__init__(data.collect())
 
-    def fresh(self, table: Any, made: Any = None) -> Any:
-        """Return a lazy frame."""
-        return super().fresh(table, made).lazy()
+    @classmethod
+    def _finished(cls, frame: Any) -> Any:
+        return frame.lazy()
 
 
 def source_of(data: Any) -> Source:

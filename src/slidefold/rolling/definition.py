@@ -10,10 +10,11 @@ from typing import Any
 
 from slidefold.columns import column_operator, run
 from slidefold.errors import ColumnError, DefinitionError
+from slidefold.live import Live
 from slidefold.operators import Operator, Over
 from slidefold.planner import plan_column, require_algorithm
 from slidefold.rolling.files import from_dict, to_dict
-from slidefold.windows import Delta, Every, Punctuated, Rows, every_of
+from slidefold.windows import Delta, Every, Length, Punctuated, Rows, every_of
 
 _BOUNDS = ("window_start", "window_end")
 
@@ -97,6 +98,23 @@ class Rolling:
         if options:
             raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
         return run(self, data, threads)
+
+    def live(
+        self,
+        *,
+        lateness: Length,
+        emit: str = "final",
+        late: str = "drop",
+        id: str | Sequence[str] = (),
+    ) -> Live:
+        """Start a run over rows in order of arrival: `feed` them, and results come when due.
+
+        A row is late if its time is at or before the watermark, which is the newest time minus the
+        `lateness`; then it is dropped and counted, comes out on the `side`, or is an error
+        (`late="raise"`). `emit="final"` gives the results of `run`, each once, when the watermark
+        has passed it.
+        """
+        return Live(self, lateness=lateness, emit=emit, late=late, id=id)
 
     def explain(self, schema: Any = None) -> str:
         """Say for each column which algorithm runs, why, what a row costs and what is kept.

@@ -1,0 +1,77 @@
+"""Watermarks as users give and see them, and as engines count them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidefold.errors import ValueTypeError, WindowError
+from slidefold.windows import Clock, Length
+from slidefold.windows.durations import nanoseconds
+
+
+def check_lateness(lateness: Any) -> None:
+    """Refuse what is neither a duration nor a number, or below 0."""
+    if isinstance(lateness, str):
+        nanoseconds(lateness)
+        return
+    if isinstance(lateness, timedelta):
+        fits = lateness >= timedelta(0)
+    else:
+        fits = isinstance(lateness, Real) and not isinstance(lateness, bool)
+        fits = fits and 0 <= float(lateness) < 2.0**63
+    if not fits:
+        raise WindowError(f"a lateness is a duration or number >= 0, got {lateness!r}")
+
+
+def lateness_steps(lateness: Length, clock: Clock) -> int:
+    """Return a lateness in whole steps of a clock, in between the next one."""
+    if lateness == (timedelta(0) if isinstance(lateness, timedelta) else 0):
+        return 0
+    whole, exact = clock.steps(lateness, f"the lateness {lateness!r}")
+    return int(whole) + (not exact)
+
+
+def steps_of(name: str, value: Any, kind: Any) -> int:
+    """Return a time in steps of a column of this type.
+
+    >>> steps_of("t", np.datetime64("1970-01-02"), pa.timestamp("s"))
+    86400
+    """
+    try:
+        if pa.types.is_integer(kind):
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise TypeError
+            steps = int(value)
+        elif isinstance(value, np.datetime64):
+            steps = int(value.astype(f"datetime64[{_unit(kind)}]").astype(np.int64))
+        else:
+            steps = int(pa.scalar(value, kind).value)
+    except (TypeError, ValueError, pa.ArrowException):
+        raise ValueTypeError(
+            f"a watermark is a time as in the column {name!r} of type {kind}, got {value!r}"
+        ) from None
+    if not -(2**63) <= steps < 2**63:
+        raise ValueTypeError(f"a watermark has 64 bits with sign, got {value!r}")
+    return steps
+
+
+def value_of(steps: int, kind: Any) -> Any:
+    """Return steps as a number, or as a datetime64 in UTC.
+
+    >>> value_of(86400, pa.timestamp("s"))
+    np.datetime64('1970-01-02T00:00:00')
+    """
+    if pa.types.is_integer(kind):
+        return steps
+    return np.array(steps).astype(f"datetime64[{_unit(kind)}]")[()]
+
+
+def _unit(kind: Any) -> str:
+    if pa.types.is_timestamp(kind):
+        return str(kind.unit)
+    return "D" if pa.types.is_date32(kind) else "ms"
