@@ -27,6 +27,10 @@ class Definition(Protocol):
         """When there is a result; None for one an input row."""
 
     @property
+    def order(self) -> str | tuple[str, ...]:
+        """The columns that the order among peers starts with, or "input"."""
+
+    @property
     def ties(self) -> tuple[str, ...]:
         """The columns that order rows of equal time; none if that does not matter."""
 

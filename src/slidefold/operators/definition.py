@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -37,6 +38,14 @@ class Definition:
         commutative: bool = False,
         version: int = 1,
     ) -> None:
+        self._made_of = cls, {
+            "state": state,
+            "returns": returns,
+            "inputs": inputs,
+            "compile": compile,
+            "commutative": commutative,
+            "version": version,
+        }
         self.name, self.module, self.doc = cls.__name__, cls.__module__, cls.__doc__
         self.qualname = cls.__qualname__
         self.functions = _functions_of(cls)
@@ -116,6 +125,34 @@ class Definition:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Definition:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name where an import finds this again, else the class with its functions.
+
+        The main module of another process is another one. What has no name only pickles by value,
+        as cloudpickle does and so Spark.
+        """
+        if find_definition(self.module, self.qualname) is self:
+            return find_definition, (self.module, self.qualname)
+        return _made_again, self._made_of
+
+
+def find_definition(module: str, qualname: str) -> Definition | None:
+    """Import a user's operator by name; None if that is not possible."""
+    if module == "__main__":
+        return None
+    try:
+        found: Any = import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    definition = getattr(found, "definition", None)
+    return definition if isinstance(definition, Definition) else None
+
+
+def _made_again(cls: type, options: dict[str, Any]) -> Definition:
+    return Definition(cls, **options)
 
 
 def _functions_of(cls: type) -> dict[str, Callable[..., Any]]:
