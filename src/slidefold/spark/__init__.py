@@ -1,4 +1,4 @@
-"""Spark: one definition over batch DataFrames; the only package that imports pyspark."""
+"""Spark: one definition over DataFrames, batch or streaming; the only package that imports pyspark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def run(definition: Definition, data: Any, **options: Any) -> Any:
             "remote()"
         )
     if data.isStreaming:
-        raise ValueTypeError("the DataFrame is a stream, and streams are not supported yet")
+        from slidefold.spark.stream import run_stream
+
+        return run_stream(definition, data, **options)
     from slidefold.spark.batch import run_batch
 
     return run_batch(definition, data, **options)
