@@ -47,6 +47,7 @@ OUTPUT = StructType(
         ),
     ]
 )
+_ROW = Row(*OUTPUT.names)
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,10 @@ class BucketProcessor(StatefulProcessor):
         counts = astuple(outcome.counts)
         for table in self._tables(outcome):
             for piece in pieces(table):
-                yield Row(encode(piece), *counts)
+                yield _ROW(encode(piece), *counts)
                 counts = _NO_COUNTS
         if counts is not _NO_COUNTS:
-            yield Row(None, *counts)
+            yield _ROW(None, *counts)
 
     def _tables(self, outcome: Outcome) -> Iterator[Any]:
         schema, side = self.job.result, self.job.side
