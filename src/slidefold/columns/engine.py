@@ -9,17 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition, fold_columns, windows_of
-from slidefold.columns.grouping import one_chunk, sort_table, without_views
-from slidefold.columns.sources import ReaderSource, Source, source_of
+from slidefold.columns.grouping import Sorted, sort_table, without_views
+from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
 from slidefold.columns.values import to_arrow
 from slidefold.errors import ColumnError
+from slidefold.windows import Slide
 
 
 def run(definition: Definition, data: Any) -> Any:
     """Run a definition over data, and return the same kind of data."""
     source = source_of(data)
-    _require_columns(definition, source)
+    require_columns(definition, list(source.names))
     if isinstance(source, ReaderSource) and definition.slide is None:
         return run_reader(definition, source.reader)
     table = without_views(source.select(definition.used))
@@ -30,21 +31,26 @@ def run(definition: Definition, data: Any) -> Any:
         found = fold_columns(definition, ordered, frames)
         return source.append({name: ordered.back(values) for name, values in found.items()})
     slide = definition.slide.slide(ordered.rows, windows)
+    return source.fresh(slide_table(definition, ordered, slide))
+
+
+def slide_table(definition: Definition, ordered: Sorted, slide: Slide) -> Any:
+    """Return the results of a slide: the keys, where its windows start and end, the columns."""
     found = fold_columns(definition, ordered, slide.frames)
     first = ordered.rows.starts[slide.group]
     keys = {name: ordered.rows.column(name).take(pa.array(first)) for name in definition.by}
-    kind = one_chunk(table, definition.on).type
+    kind = ordered.rows.column(definition.on).type
     if pa.types.is_integer(kind):
         kind = pa.int64()  # a window may start before what a smaller type holds
     bounds = {
         "window_start": to_arrow(slide.start, slide.started, kind),
         "window_end": to_arrow(slide.end, None, kind),
     }
-    return source.fresh(pa.table({**keys, **bounds, **found}))
+    return pa.table({**keys, **bounds, **found})
 
 
-def _require_columns(definition: Definition, source: Source) -> None:
-    names = list(source.names)
+def require_columns(definition: Definition, names: Sequence[str]) -> None:
+    """Refuse data that lacks a column of a definition, or has one that is to be made."""
     for column in definition.used:
         found = names.count(column)
         if found > 1:

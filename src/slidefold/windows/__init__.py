@@ -3,10 +3,10 @@
 from slidefold.windows.clock import Clock, Length
 from slidefold.windows.counted import counted
 from slidefold.windows.delta import Delta, delta
-from slidefold.windows.every import Every, Slide, every_of
+from slidefold.windows.every import Every, EveryRows, EveryTime, Slide, every_of
 from slidefold.windows.kinds import KINDS, WindowKind, window_of
 from slidefold.windows.punctuated import Punctuated, punctuated
-from slidefold.windows.retention import needed_rows
+from slidefold.windows.retention import needed_rows, reach_back
 from slidefold.windows.rows import Rows, rows
 from slidefold.windows.session import Session, session
 from slidefold.windows.sorted_rows import Frames, SortedRows
@@ -18,6 +18,8 @@ __all__ = [
     "Clock",
     "Delta",
     "Every",
+    "EveryRows",
+    "EveryTime",
     "Frames",
     "Length",
     "Punctuated",
@@ -32,6 +34,7 @@ __all__ = [
     "every_of",
     "needed_rows",
     "punctuated",
+    "reach_back",
     "rows",
     "session",
     "tie_order",

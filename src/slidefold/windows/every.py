@@ -21,6 +21,9 @@ from slidefold.windows.session import Session
 from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, search, spread
 from slidefold.windows.time import Time
 
+# Ends after the first and up to the second, as a watermark moves from one to the other.
+Within = tuple[int, int]
+
 
 @dataclass(frozen=True)
 class Slide:
@@ -43,8 +46,13 @@ class Every(Protocol):
     def check(self, windows: Sequence[WindowKind]) -> None:
         """Refuse windows that have no result at such a slide."""
 
-    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
-        """Find the results over these rows."""
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
+        """Find the results over these rows; of those the ones that end `within`, if that is said.
+
+        A result is complete once all rows up to its end are there, whatever `closed` says.
+        """
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,9 @@ class EveryTime:
                 "when to start, use an integer every"
             )
 
-    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
         """Find the ends whose largest window is not empty, and the windows there."""
         timed = [window for window in windows if isinstance(window, Time)]
         reaches = [window.reach(rows.clock) for window in timed]
@@ -81,7 +91,7 @@ class EveryTime:
         )
         kept = [reach for reach in reaches if reach[0] >= reach[1]] or [(-1, 0)]
         far, near = max(reach[0] for reach in kept), min(reach[1] for reach in kept)
-        group, end = self._ends(rows, far, near)
+        group, end = self._ends(rows, far, near, within)
         frames: dict[WindowKind, Frames] = {}
         for window in windows:
             if isinstance(window, Time):
@@ -95,7 +105,9 @@ class EveryTime:
                 frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
         return Slide(group, end - largest, end, frames)
 
-    def _ends(self, rows: SortedRows, far: int, near: int) -> tuple[Ints, Ints]:
+    def _ends(
+        self, rows: SortedRows, far: int, near: int, within: Within | None
+    ) -> tuple[Ints, Ints]:
         step = rows.clock.exactly(self.every, f"every={self.every!r}")
         shift = 0
         if self.offset is not None:
@@ -111,6 +123,9 @@ class EveryTime:
         before[1:] = last[:-1]
         before[rows.opens] = first[rows.opens] - 1
         first = np.maximum(first, before + 1)
+        if within is not None:
+            first = np.maximum(first, (within[0] - shift) // step + 1)
+            last = np.minimum(last, (within[1] - shift) // step)
         count = np.maximum(last - first + 1, 0)
         return np.repeat(rows.group, count), spread(first, count) * step + shift
 
@@ -133,10 +148,15 @@ class EveryRows:
     def check(self, windows: Sequence[WindowKind]) -> None:
         """Take any window: each row has one."""
 
-    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
         """Find every n-th row, and its windows."""
         place = np.arange(len(rows)) - rows.group_start
-        chosen = np.flatnonzero(place % self.n == self.n - 1)
+        due = place % self.n == self.n - 1
+        if within is not None:
+            due &= (rows.times > within[0]) & (rows.times <= within[1])
+        chosen = np.flatnonzero(due)
         frames: dict[WindowKind, Frames] = {}
         end = rows.times[chosen]
         start, started = end.copy(), np.zeros(len(chosen), np.bool_)
@@ -175,11 +195,16 @@ class EveryWindow:
                 + " and ".join(str(window) for window in dict.fromkeys(windows))
             )
 
-    def slide(self, rows: SortedRows, windows: Sequence[WindowKind]) -> Slide:
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
         """Find the windows that were closed."""
         window = windows[0]
         assert isinstance(window, Session | Punctuated)
         first, past, start, end = window.wholes(rows)
+        if within is not None:
+            due = (end > within[0]) & (end <= within[1])
+            first, past, start, end = first[due], past[due], start[due], end[due]
         return Slide(rows.group[first], start, end, {window: (first, past)})
 
 

@@ -7,31 +7,56 @@ that is over, is not needed whatever comes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from slidefold.windows.clock import Clock
 from slidefold.windows.kinds import WindowKind
 from slidefold.windows.session import Session
 from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, search
 from slidefold.windows.time import Time
 
 
-def needed_rows(rows: SortedRows, frames: Mapping[WindowKind, Frames]) -> Ints:
-    """Return the rows that matter to rows after the newest, for windows with these frames."""
+def needed_rows(
+    rows: SortedRows,
+    frames: Mapping[WindowKind, Frames],
+    newest: int | None = None,
+    multiple: int = 1,
+) -> Ints:
+    """Return the rows that matter to rows after the newest, for windows with these frames.
+
+    `newest` is the time that has passed; none given, it is that of the newest row. What is left out
+    of a group is a `multiple` of so many rows, so that those who count them go on counting.
+    """
     if len(rows) == 0:
         return np.empty(0, np.int64)
+    passed = int(rows.times.max()) if newest is None else newest
     oldest = rows.starts[1:]
     for window, (lo, _) in frames.items():
-        oldest = np.minimum(oldest, _needed_from(window, rows, lo))
+        oldest = np.minimum(oldest, _needed_from(window, rows, lo, passed))
+    oldest = oldest - (oldest - rows.starts[:-1]) % multiple
     return np.flatnonzero(np.arange(len(rows)) >= oldest[rows.group])
 
 
-def _needed_from(window: WindowKind, rows: SortedRows, lo: Ints) -> Ints:
+def reach_back(windows: Iterable[WindowKind], clock: Clock) -> int | None:
+    """Return how far before its end the longest window starts; None where only rows can tell.
+
+    >>> reach_back([Time(10), Time(7, closed="both")], Clock("t", "int64", None))
+    9
+    """
+    far = 0
+    for window in windows:
+        if not isinstance(window, Time):
+            return None
+        far = max(far, window.reach(clock)[0])
+    return far
+
+
+def _needed_from(window: WindowKind, rows: SortedRows, lo: Ints, newest: int) -> Ints:
     """Return the first row of each group that a later window may hold."""
     past = rows.starts[1:]
     least = lo[past - 1]
-    newest = int(rows.times.max())
     if isinstance(window, Time):
         start = max(newest - window.reach(rows.clock)[0], -(2**63))
         sought = np.full(len(past), start)

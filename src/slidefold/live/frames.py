@@ -1,0 +1,58 @@
+"""The batch kernel for some rows of a table: the rest is only what their windows hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from slidefold.columns.compute import Definition, fold_columns, windows_of
+from slidefold.columns.grouping import group_numbers, sort_table
+from slidefold.live.lateness import times_of
+from slidefold.live.numbered import NUMBER, numbers_of
+
+OLDEST, NEWEST = -(2**63), 2**63 - 1
+
+
+def results_of(definition: Definition, history: Any, due: Any) -> Any:
+    """Return the due rows in time order with the new columns, folded together with a history."""
+    past = len(history)
+    read = [*definition.used, NUMBER]
+    table = pa.concat_tables([history.select(read), due.select(read)])
+    ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers_of(table))
+    if ordered.order is None:
+        places, origin = np.arange(past, len(table)), np.arange(len(due))
+    else:
+        places = np.flatnonzero(ordered.order >= past)
+        origin = ordered.order[places] - past
+    frames = {}
+    for window in windows_of(definition):
+        lo, hi = window.frames(ordered.rows)
+        frames[window] = lo[places], hi[places]
+    found = fold_columns(definition, ordered, frames)
+    by_time = np.argsort(ordered.rows.times[places], kind="stable")
+    result = due.take(pa.array(origin[by_time]))
+    for name, values in found.items():
+        result = result.append_column(name, values.take(pa.array(by_time)))
+    return result
+
+
+def of_same_keys(history: Any, due: Any, by: Sequence[str]) -> Any:
+    """Return the rows of a history whose keys have due rows."""
+    if not by or len(history) == 0:
+        return history if len(due) else history.slice(0, 0)
+    keys = pa.concat_tables([history.select(list(by)), due.select(list(by))])
+    groups = group_numbers(keys, by)
+    assert groups is not None
+    touched = np.zeros(int(groups.max()) + 1, np.bool_)
+    touched[groups[len(history) :]] = True
+    return history.filter(pa.array(touched[groups[: len(history)]]))
+
+
+def past_rows(rows: Any, on: str, watermark: int | None) -> npt.NDArray[np.bool_]:
+    """Tell which rows lie at or before a watermark."""
+    times = times_of(rows, on)
+    return np.zeros(len(times), np.bool_) if watermark is None else times <= watermark

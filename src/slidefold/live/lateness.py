@@ -1,0 +1,54 @@
+"""Which rows are late: those at or before the watermark, and those that have no time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidefold.columns.grouping import one_chunk, without_views
+from slidefold.windows import counted
+from slidefold.windows.sorted_rows import Ints
+
+REASON = "late_reason"
+NULL_TIME = "null time"
+TOO_LATE = "at or before the watermark"
+
+
+def judge(rows: Any, on: str, watermark: int | None) -> tuple[Any, Any]:
+    """Part a table into the rows that are accepted and those that are late.
+
+    The watermark is in steps of the column `on`; None lies before all times. Late rows have one
+    more column, `late_reason`. String views become large strings, which Arrow can filter.
+
+    >>> rows = pa.table({"t": [5, 3, None]})
+    >>> accepted, late = judge(rows, "t", 3)
+    >>> accepted["t"].to_pylist(), late["late_reason"].to_pylist()
+    ([5], ['at or before the watermark', 'null time'])
+    """
+    rows = without_views(rows)
+    column = one_chunk(rows, on)
+    unknown = column.is_null().to_numpy(zero_copy_only=False)
+    if unknown.any():
+        known = rows.filter(pa.array(~unknown))
+        late = unknown.copy()
+        late[~unknown] = _passed(known, on, watermark)
+    else:
+        late = _passed(rows, on, watermark)
+    if not late.any():
+        accepted, rejected = rows, rows.slice(0, 0)
+    else:
+        accepted, rejected = rows.filter(pa.array(~late)), rows.filter(pa.array(late))
+    reasons = pa.array(np.where(unknown[late], NULL_TIME, TOO_LATE).tolist(), pa.string())
+    return accepted, rejected.append_column(REASON, reasons)
+
+
+def times_of(rows: Any, on: str) -> Ints:
+    """Return the times of rows in steps of their clock."""
+    return counted(on, one_chunk(rows, on))[1]
+
+
+def _passed(rows: Any, on: str, watermark: int | None) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    times = times_of(rows, on)
+    return np.zeros(len(times), np.bool_) if watermark is None else times <= watermark

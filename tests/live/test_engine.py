@@ -1,0 +1,147 @@
+"""The engine: `final` is a run over the accepted rows, whatever the batches and the watermarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import slidefold as sf
+from slidefold.live import Engine, judge
+from tests.support.arrivals import EVERY, PER_ROW, SCHEMA, assert_rows, batches
+
+END = 2**63 - 1
+ALL = {**PER_ROW, **EVERY}
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(st.data())
+def test_final_is_a_run_over_what_was_accepted(name: str, data: st.DataObject) -> None:
+    definition = ALL[name]
+    engine = Engine(definition, SCHEMA)
+    watermark: int | None = None
+    accepted, found = [], []
+    for batch in data.draw(batches()):
+        rows, _ = judge(batch, "t", watermark)
+        accepted.append(rows)
+        moved = data.draw(st.none() | st.integers(-60, 120), "watermark")
+        if moved is not None:
+            watermark = moved if watermark is None else max(watermark, moved)
+        found.append(engine.take(rows, watermark))
+        again = data.draw(st.integers(0, 3), "saved")
+        if again:
+            horizon = engine.horizon(watermark)
+            kept = engine.kept() if again == 1 else after(accepted, horizon)
+            if again == 3 and horizon is not None:
+                # A log loses what it holds in pieces, so that some older rows are still there.
+                kept = pa.concat_tables([kept, at(accepted, horizon).slice(0, 5)])
+            engine = Engine.rebuild(definition, SCHEMA, "final", (), kept, watermark, horizon)
+        check_emitted(definition, found[-1], watermark)
+    found.append(engine.take(SCHEMA.empty_table(), END))
+    expected = definition.run(pa.concat_tables(accepted))
+    assert_rows(pa.concat_tables(found), expected)
+
+
+def after(tables: list[Any], horizon: int | None) -> Any:
+    table = pa.concat_tables(tables)
+    return table if horizon is None else judge(table, "t", horizon)[0]
+
+
+def at(tables: list[Any], horizon: int) -> Any:
+    return judge(pa.concat_tables(tables), "t", horizon)[1].drop_columns(["late_reason"])
+
+
+def check_emitted(definition: sf.Rolling, found: Any, watermark: int | None) -> None:
+    """What comes out is complete, and in order of time."""
+    times = found["t" if definition.slide is None else "window_end"].to_pylist()
+    assert times == sorted(times)
+    assert not times or (watermark is not None and times[-1] <= watermark)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "bounded"),
+    [
+        ("time left", 19 + 12, True),
+        ("session", 19 + 11, True),
+        ("every", 19 + 10, True),
+        ("every session", 19 + 11, True),
+        ("rows", 19 + 2_000 * 3, False),
+        ("delta", 19 + 2_000 * 7, False),
+        ("punctuated", 19 + 2_000 * 5, False),
+        ("every 3 rows of a time window", 19 + 2_000 + 10, False),  # a row in ten has no third
+    ],
+)
+def test_what_no_window_needs_is_let_go(name: str, most: int, bounded: bool) -> None:
+    """Time passes for all keys; windows that do not end by time keep their rows."""
+    engine = Engine(ALL[name], SCHEMA)
+    for start in range(0, 20_000, 500):
+        times = range(start, start + 500)
+        rows = pa.table(
+            {
+                "id": times,
+                "k": [str(t // 10) for t in times],
+                "t": times,
+                "x": [1] * 500,
+                "y": [0.5] * 500,
+                "km": times,
+                "end": [t % 5 == 4 for t in times],
+                "unused": ["x"] * 500,
+            },
+            schema=SCHEMA,
+        )
+        engine.take(rows, start + 480)
+    assert engine.pending == 19
+    assert 19 <= len(engine.kept()) <= most
+    horizon = engine.horizon(engine.watermark)
+    assert bounded == (horizon is not None and horizon > 19_950)
+
+
+def test_bad_rows_change_nothing() -> None:
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.delta(5, on="km")))
+    schema = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.int64(), "km": pa.int64()})
+    engine = Engine(definition, schema)
+    engine.take(pa.table([[1, 9], ["a", "a"], [1, 2], [5, 6]], schema=schema), 1)
+    falls = pa.table([[5], ["a"], [1], [4]], schema=schema)
+    with pytest.raises(sf.errors.TimeOrderError, match=r"decrease.* at row 2"):
+        engine.take(falls, 5)
+    with pytest.raises(sf.errors.DataError, match="1 rows lie at or before the watermark"):
+        engine.take(pa.table([[1], ["a"], [1], [9]], schema=schema), 5)
+    with pytest.raises(sf.errors.ColumnError, match="must have one column 'km'"):
+        engine.take(falls.drop_columns(["km"]), 5)
+    with pytest.raises(sf.errors.ColumnError, match="a column 'z', which the first"):
+        engine.take(falls.append_column("z", falls["x"]), 5)
+    with pytest.raises(sf.errors.ValueTypeError, match=r"'x' was int64 .* is double now"):
+        engine.take(falls.set_column(2, "x", pa.array([0.5])), 5)
+    assert (engine.pending, engine.watermark, len(engine.kept())) == (1, 1, 2)
+    assert engine.take(schema.empty_table(), END)["s"].to_pylist() == [3]
+
+
+def test_a_definition_that_does_not_fit_is_refused_at_once() -> None:
+    definition = sf.rolling(on="t", s=sf.sum("x").over(3))
+    with pytest.raises(sf.errors.ColumnError, match="no column 'x'"):
+        Engine(definition, pa.schema({"t": pa.int64()}))
+    with pytest.raises(sf.errors.ValueTypeError, match="sum takes numbers"):
+        Engine(definition, pa.schema({"t": pa.int64(), "x": pa.string()}))
+    with pytest.raises(sf.errors.DefinitionError, match="emit is one of final"):
+        Engine(definition, pa.schema({"t": pa.int64(), "x": pa.int64()}), "sometimes")
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
+def test_keys_of_any_type_travel(kind: Any) -> None:
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
+    schema = pa.schema({"t": pa.int64(), "k": kind, "x": pa.int64()})
+
+    def rows(times: list[int], keys: list[str]) -> Any:
+        values = pa.array(keys).dictionary_encode() if pa.types.is_dictionary(kind) else keys
+        return pa.table([times, pa.array(values, kind), [1] * len(times)], schema=schema)
+
+    engine = Engine(definition, schema)
+    first = engine.take(rows([1, 3], ["a", "b"]), 1)
+    engine = Engine.rebuild(definition, schema, "final", (), engine.kept(), 1)
+    second = engine.take(rows([2, 3], ["b", "c"]), END)
+    expected = definition.run(rows([1, 3, 2, 3], ["a", "b", "b", "c"]))
+    assert second.schema.equals(expected.schema)
+    assert_rows(pa.concat_tables([first, second]), expected)
