@@ -13,7 +13,15 @@ from slidefold.spark import bucket
 from slidefold.spark.cache import Cache, Cached
 from slidefold.spark.labels import label, spark_hash
 from slidefold.spark.log import Log
-from tools.crash.simulation import DEFINITIONS, SCHEMA, MemoryStore, maker_of, run, simulate
+from tools.crash.simulation import (
+    DEFINITIONS,
+    SCHEMA,
+    AttemptError,
+    MemoryStore,
+    maker_of,
+    run,
+    simulate,
+)
 
 SEEDS = 42  # six of each definition; `make simulate` runs 10,000
 
@@ -51,9 +59,7 @@ def test_the_simulation_finds_caches_that_are_trusted_with_a_later_watermark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     right = bucket._up_to_date
-    assert wrong_with(
-        monkeypatch, lambda cached, log: right(replace(cached, emitted=None), log)
-    )
+    assert wrong_with(monkeypatch, lambda cached, log: right(replace(cached, emitted=None), log))
 
 
 def rows(*times: int) -> Any:
@@ -143,7 +149,7 @@ def test_a_call_that_fails_leaves_no_engine_behind() -> None:
     bucket.step(opened(store), maker, cache, ("q", 0), None, 2)
     assert len(cache) == 1
     store.writes_left = 0
-    with pytest.raises(Exception, match=""):
+    with pytest.raises(AttemptError):
         bucket.step(opened(store), maker, cache, ("q", 0), rows(20), 2)
     assert len(cache) == 0
 

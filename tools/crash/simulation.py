@@ -37,8 +37,8 @@ _END = 10**6
 _TEXT = {"text": sf.concat("k").over(sf.time(40)), "sum": sf.sum("x").over(sf.time(90))}
 
 DEFINITIONS = (
-    sf.rolling(on="t", by="k", order="id", **_TEXT, top=sf.max("x").over(sf.time(7))),
-    sf.rolling(on="t", by="k", order="id", **_TEXT, three=sf.collect("id").over(3)),
+    sf.rolling(on="t", by="k", order="id", columns={**_TEXT, "top": sf.max("x").over(sf.time(7))}),
+    sf.rolling(on="t", by="k", order="id", columns={**_TEXT, "three": sf.collect("id").over(3)}),
     sf.rolling(on="t", by="k", order="id", all=sf.collect("id").over(sf.session(6))),
     sf.rolling(on="t", by="k", order="id", all=sf.sum("x").over(sf.punctuated("mark"))),
     sf.rolling(on="t", by="k", every=sf.time(10), s=sf.sum("x").over(sf.time(25))),
@@ -47,7 +47,7 @@ DEFINITIONS = (
 )
 
 
-class Failed(Exception):
+class AttemptError(Exception):
     """The attempt fails here."""
 
 
@@ -70,7 +70,7 @@ class MemoryStore:
         if self.writes_left is not None:
             self.writes_left -= 1
             if self.writes_left < 0:
-                raise Failed
+                raise AttemptError
 
     def read_head(self) -> tuple[Any, ...] | None:
         return self.head
@@ -138,6 +138,7 @@ def simulate(seed: int, batches: int = 25) -> Report:
     store, watermark, ids = MemoryStore(), None, 0
     accepted, emitted, report = [], [], Report(1)
     late = taken = 0
+    wake: int | None = None
     for number in range(batches + 1):
         while True:
             ends = number == batches
@@ -155,7 +156,7 @@ def simulate(seed: int, batches: int = 25) -> Report:
                 log = Log(attempt, SCHEMA, "same", entry_bytes)
                 outcome = step(log, maker, cache, ("q", 0), rows, moved)
                 log.save()
-            except Failed:
+            except AttemptError:
                 report.counts["failed"] += 1
                 continue
             if random.random() < 0.25:
@@ -165,6 +166,10 @@ def simulate(seed: int, batches: int = 25) -> Report:
         store, watermark = attempt, moved
         _count(report, outcome)
         emitted.append(outcome.due)
+        asleep = wake is None or moved is None or moved < wake
+        if rows is None and asleep and outcome.due.num_rows:
+            report.wrong.append(f"seed {seed}: rows were due before the timer")
+        wake = outcome.wake
         if rows is not None:
             good, bad = judge(rows, definition.on, moved)
             accepted.append(good)

@@ -1,8 +1,9 @@
 """Engines that a worker keeps between calls: a matter of speed, never of results.
 
 Any worker may serve any bucket at any time, attempts are aborted after a worker has finished them,
-and several queries share a worker. So nothing here is trusted: `bucket.py` compares tokens. An engine
-is taken out before it is changed and put back last, so that a call which fails half way leaves none.
+and several queries share a worker. So nothing here is trusted: `bucket.py` compares tokens. An
+engine is taken out before it is changed and put back last, so that a call which fails half way
+leaves none.
 """
 
 from __future__ import annotations

@@ -13,9 +13,7 @@ from slidefold.rolling import Rolling
 _FORMAT = 1
 
 
-def describe(
-    definition: Rolling, schema: Any, buckets: int, emit: str, id: Sequence[str]
-) -> str:
+def describe(definition: Rolling, schema: Any, buckets: int, emit: str, id: Sequence[str]) -> str:
     """Return all that the state depends on, as one line of JSON."""
     about = {
         "format": _FORMAT,

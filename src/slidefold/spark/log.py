@@ -43,7 +43,9 @@ class Head:
     rows: int = 0
     emitted: int | None = None  # results up to here are out; None before the first watermark
     timer: int | None = None  # in milliseconds
-    horizon: int | None = None  # entries left up to here, rows of others that are older do not count
+    horizon: int | None = (
+        None  # entries left up to here, rows of others that are older do not count
+    )
 
 
 @dataclass(frozen=True)

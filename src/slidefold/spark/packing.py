@@ -6,7 +6,7 @@ UTC, so that the zone of a session is seen by nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +96,7 @@ class Pack:
         return _packets(labels[bucket[starts]], packets)
 
 
-def _packets(labels: Any, packets: list[bytes | None]) -> Any:
+def _packets(labels: Any, packets: Sequence[bytes | None]) -> Any:
     arrays = [pa.array(labels, pa.int32()), pa.array(packets, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, schema=PACKED)
 

@@ -103,7 +103,10 @@ class BucketProcessor(StatefulProcessor):
             WORKER.budget = self.job.cache_bytes
 
     def handleInputRows(  # noqa: N802
-        self, key: Any, rows: Iterator[Any], timerValues: TimerValues  # noqa: N803
+        self,
+        key: Any,
+        rows: Iterator[Any],
+        timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[Row]:
         """Take the packets of a bucket."""
         batches = [
