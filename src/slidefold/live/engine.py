@@ -113,6 +113,13 @@ class Engine:
         """
         return self._mode.horizon()
 
+    def next_due(self) -> int | None:
+        """Return the first watermark at which something may be due though no more rows come.
+
+        None if nothing waits.
+        """
+        return self._mode.next_due()
+
     def kept(self) -> Any:
         """Return the rows that are still held: enough for `rebuild`.
 

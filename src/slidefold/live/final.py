@@ -18,7 +18,7 @@ from slidefold.columns.grouping import Sorted, sort_table
 from slidefold.live.frames import OLDEST, of_same_keys, past_rows, results_of
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
-from slidefold.windows import EveryTime, counted, needed_rows, reach_back
+from slidefold.windows import EveryTime, Session, counted, needed_rows, reach_back
 from slidefold.windows.every import EveryRows
 
 # A history is not looked through for so few rows.
@@ -35,9 +35,9 @@ class Final:
         self.windows = windows_of(definition)
         self.history = self._read(rows)
         self.pending = rows
-        clock, _ = counted(definition.on, rows[definition.on].combine_chunks())
+        self.clock, _ = counted(definition.on, rows[definition.on].combine_chunks())
         plain = definition.slide is None or isinstance(definition.slide, EveryTime)
-        self.reach = reach_back(self.windows, clock) if plain else None
+        self.reach = reach_back(self.windows, self.clock) if plain else None
         self.pruned = 0  # how long the history was when it was last looked through
 
     def take(self, rows: Any, watermark: int | None) -> Any:
@@ -94,6 +94,19 @@ class Final:
         if len(self.history) == 0:
             return self.watermark
         return max(int(times_of(self.history, self.definition.on).min()) - 1, OLDEST)
+
+    def next_due(self) -> int | None:
+        """Return a watermark before which nothing is due if no more rows come."""
+        waits = []
+        if len(self.pending):
+            waits.append(int(times_of(self.pending, self.definition.on).min()))
+        if len(self.history) and self.watermark is not None:
+            slide = self.definition.slide
+            if isinstance(slide, EveryTime):
+                waits.append(slide.next_end(self.watermark, self.clock))
+            elif slide is not None and any(isinstance(window, Session) for window in self.windows):
+                waits.append(self.watermark + 1)  # any of them may be over by then
+        return min(waits, default=None)
 
     @property
     def nbytes(self) -> int:

@@ -1,16 +1,16 @@
-"""Spark: one definition over batch DataFrames; the only package that imports pyspark."""
+"""Spark: one definition over DataFrames, at rest or streaming; only this imports pyspark."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from slidefold.columns.compute import Definition
 from slidefold.errors import ValueTypeError
+from slidefold.rolling import Rolling
 
 __all__ = ["run"]
 
 
-def run(definition: Definition, data: Any, **options: Any) -> Any:
+def run(definition: Rolling, data: Any, **options: Any) -> Any:
     """Run a definition over a Spark DataFrame, and return a DataFrame.
 
     `Rolling.run` comes here with whatever pyspark calls a DataFrame.
@@ -21,7 +21,9 @@ def run(definition: Definition, data: Any, **options: Any) -> Any:
             "remote()"
         )
     if data.isStreaming:
-        raise ValueTypeError("the DataFrame is a stream, and streams are not supported yet")
+        from slidefold.spark.stream import run_stream
+
+        return run_stream(definition, data, **options)
     from slidefold.spark.batch import run_batch
 
     return run_batch(definition, data, **options)

@@ -1,0 +1,197 @@
+"""One call for one bucket: judge the rows, log them, feed the engine, say when to come again.
+
+Nothing in here knows Spark. What it writes goes through a `Store` and counts only if the attempt is
+committed; what it keeps is in a cache that it does not trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from slidefold.spark.cache import Cache, Cached
+from slidefold.spark.log import Log
+
+# The log is written anew once it has this many rows more than twice what is needed.
+SLACK = 10_000
+
+
+class Engine(Protocol):
+    """What a bucket needs of the engine in `slidefold.live`."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it keeps."""
+
+    def take(self, rows: Any, watermark: int | None) -> Any:
+        """Add accepted rows, and return what is due."""
+
+    def horizon(self, watermark: int | None) -> int | None:
+        """Rows up to here are needed no more."""
+
+    def kept(self) -> Any:
+        """Return the rows that it still needs."""
+
+    def next_due(self) -> int | None:
+        """The watermark at which something is due, None if nothing waits."""
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How engines are made: anew, or from rows of a log."""
+
+    schema: Any
+    on: str
+    fresh: Callable[[], Engine]
+    rebuild: Callable[[Any, int | None, int | None], Engine]
+    judge: Callable[[Any, int | None], tuple[Any, Any]]
+    slack: int = SLACK
+
+
+@dataclass
+class Counts:
+    """What one call did."""
+
+    rows_in: int = 0
+    rows_out: int = 0
+    late: int = 0
+    entries: int = 0
+    log_rows: int = 0
+    log_bytes: int = 0  # written
+    hits: int = 0
+    catch_ups: int = 0
+    rebuilds: int = 0
+    rebuilt_rows: int = 0
+    compactions: int = 0
+    seconds_engine: float = 0.0
+    seconds_log: float = 0.0
+    seconds_rebuild: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """What came of a call: rows that are due, late rows, and the watermark to be woken at."""
+
+    due: Any
+    late: Any
+    wake: int | None
+    counts: Counts = field(default_factory=Counts)
+
+
+def step(
+    log: Log,
+    maker: Maker,
+    cache: Cache,
+    key: tuple[str, int],
+    rows: Any | None,
+    watermark: int | None,
+) -> Outcome:
+    """Take new rows, if any, move on to a watermark, and return what is due."""
+    counts = Counts()
+    engine = _engine(log, maker, cache.take(key), counts)
+    # Results are out up to `emitted`, so that nothing older can be taken any more.
+    judged = _later(watermark, log.head.emitted)
+    late = None
+    accepted = maker.schema.empty_table()
+    if rows is not None:
+        counts.rows_in = rows.num_rows
+        accepted, late = maker.judge(rows, judged)
+        counts.late = late.num_rows
+        with _Clock(counts, "seconds_log"):
+            counts.log_bytes += log.append(accepted, maker.on, judged)
+    with _Clock(counts, "seconds_engine"):
+        due = engine.take(accepted, judged)
+    counts.rows_out = due.num_rows
+    if judged != log.head.emitted:
+        log.head = replace(log.head, emitted=judged)
+    with _Clock(counts, "seconds_log"):
+        log.evict(engine.horizon(judged))
+        _compact(log, maker, engine, judged, counts)
+    counts.entries, counts.log_rows = log.entries, log.head.rows
+    cached = Cached(engine, log.head.version, log.head.token, judged)
+    cache.put(key, cached)
+    return Outcome(due, late, engine.next_due(), counts)
+
+
+def _engine(log: Log, maker: Maker, cached: Cached | None, counts: Counts) -> Engine:
+    """Return an engine that stands where the log does: kept, caught up, or rebuilt."""
+    head = log.head
+    if head.version == 0 and head.emitted is None:
+        return maker.fresh()
+    if cached is not None and _up_to_date(cached, log):
+        engine: Engine = cached.engine
+        if cached.version == head.version:
+            counts.hits += 1
+        else:
+            counts.catch_ups += 1
+            with _Clock(counts, "seconds_rebuild"):
+                for rows, mark in log.read(cached.version + 1):
+                    counts.rebuilt_rows += rows.num_rows
+                    engine.take(rows, mark.judged)
+        if cached.emitted != head.emitted:
+            # What comes out now came out before, from another worker.
+            engine.take(maker.schema.empty_table(), head.emitted)
+        return engine
+    counts.rebuilds += 1
+    with _Clock(counts, "seconds_rebuild"):
+        found = [rows for rows, _ in log.read(head.oldest)]
+        kept = _concat(maker.schema, found)
+        counts.rebuilt_rows += kept.num_rows
+        return maker.rebuild(kept, head.emitted, head.horizon)
+
+
+def _up_to_date(cached: Cached, log: Log) -> bool:
+    """Tell whether an engine saw a beginning of what the log says, and no more."""
+    head = log.head
+    if _later(cached.emitted, head.emitted) != head.emitted:
+        return False  # an aborted attempt went on to a later watermark
+    if cached.version == head.version:
+        return cached.token == head.token
+    if cached.version > head.version:
+        return False
+    mark = log.mark(cached.version)
+    if mark is None or mark.token != cached.token:
+        return False
+    following = log.mark(cached.version + 1)
+    assert following is not None
+    # Rows that follow must not be ones for which the engine has emitted already.
+    return _later(cached.emitted, following.judged) == following.judged
+
+
+def _compact(log: Log, maker: Maker, engine: Engine, judged: int | None, counts: Counts) -> None:
+    """Write the log anew where entries do not leave by themselves, at most once in a doubling."""
+    # Where a horizon moves with the watermark entries leave by themselves.
+    if log.head.rows <= maker.slack:
+        return
+    kept = engine.kept()
+    if log.head.rows > 2 * kept.num_rows + maker.slack:
+        counts.compactions += 1
+        counts.log_bytes += log.compact(kept, maker.on, judged)
+
+
+def _later(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b)
+
+
+def _concat(schema: Any, tables: list[Any]) -> Any:
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+class _Clock:
+    """Adds the seconds that pass to one of the counts."""
+
+    def __init__(self, counts: Counts, name: str) -> None:
+        self.counts, self.name = counts, name
+
+    def __enter__(self) -> None:
+        self.start = perf_counter()
+
+    def __exit__(self, *exc: object) -> None:
+        passed = perf_counter() - self.start
+        setattr(self.counts, self.name, getattr(self.counts, self.name) + passed)

@@ -1,0 +1,79 @@
+"""What a query computes, as text in its state, and what differs when that is not so any more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from slidefold.operators import Operator, UserOperator
+from slidefold.rolling import Rolling
+
+_FORMAT = 1
+
+
+def describe(definition: Rolling, schema: Any, buckets: int, emit: str, id: Sequence[str]) -> str:
+    """Return all that the state depends on, as one line of JSON."""
+    about = {
+        "format": _FORMAT,
+        "buckets": buckets,
+        "emit": emit,
+        "id": list(id),
+        "input": {field.name: str(field.type) for field in schema},
+        **definition.to_dict(),
+        "versions": {
+            name: version
+            for name, over in definition.items
+            if (version := _versions(over.operator)) is not None
+        },
+    }
+    return json.dumps(about, sort_keys=True, separators=(",", ":"))
+
+
+def _versions(operator: Operator) -> Any:
+    """Return the versions of users' operators, None if there are none."""
+    if isinstance(operator, UserOperator):
+        return operator.version
+    parts = getattr(operator, "parts", None) or ()
+    found = {name: version for name, part in parts if (version := _versions(part)) is not None}
+    return found or None
+
+
+def digest(about: str) -> str:
+    """Return a few letters that stand for a description.
+
+    >>> digest("{}") == digest("{}"), digest("{}") == digest("[]")
+    (True, False)
+    """
+    return blake2b(about.encode(), digest_size=12).hexdigest()
+
+
+def differences(before: str, now: str) -> str:
+    """Say what differs between two descriptions.
+
+    >>> differences('{"emit":"final","columns":{"s":1}}', '{"emit":"final","columns":{"s":2}}')
+    'columns.s was 1 and is 2'
+    """
+    found = list(_differ("", json.loads(before), json.loads(now)))
+    shown = "; ".join(found[:3])
+    return shown if len(found) <= 3 else f"{shown}; and {len(found) - 3} more"
+
+
+def _differ(path: str, before: Any, now: Any) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(now, dict) and "operator" not in before:
+        for name in dict.fromkeys((*before, *now)):
+            inner = f"{path}.{name}" if path else name
+            if name not in now:
+                yield f"{inner} was {_shown(before[name])} and is gone"
+            elif name not in before:
+                yield f"{inner} is new: {_shown(now[name])}"
+            else:
+                yield from _differ(inner, before[name], now[name])
+    elif before != now:
+        yield f"{path} was {_shown(before)} and is {_shown(now)}"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else text[:117] + "..."

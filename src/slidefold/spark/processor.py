@@ -1,0 +1,201 @@
+"""The stage with state: what Spark calls for each bucket, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
+from pyspark.sql.types import (
+    BinaryType,
+    DoubleType,
+    LongType,
+    StructField,
+    StructType,
+)
+
+from slidefold.errors import StateError
+from slidefold.live.engine import Engine
+from slidefold.live.lateness import judge
+from slidefold.rolling import Rolling
+from slidefold.spark.bucket import Counts, Maker, Outcome, step
+from slidefold.spark.cache import WORKER, Cache, NoCache
+from slidefold.spark.identity import differences, digest
+from slidefold.spark.log import Log
+from slidefold.spark.packing import PACKET, decode, encode, pieces
+from slidefold.spark.store import SparkStore
+from slidefold.spark.types import conform
+
+LATE, REASON = "late", "late_reason"
+_NO_COUNTS = astuple(Counts())
+
+OUTPUT = StructType(
+    [
+        StructField(PACKET, BinaryType()),
+        *(
+            StructField(field.name, DoubleType() if field.type == "float" else LongType())
+            for field in fields(Counts)
+        ),
+    ]
+)
+_ROW = Row(*OUTPUT.names)
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker needs to know of a query."""
+
+    definition: Rolling
+    schema: Any  # of the input
+    result: Any  # of the output
+    emit: str
+    id: tuple[str, ...]
+    side: bool  # late rows come out too
+    about: str
+    tag: str  # of this plan, for the cache
+    cache_bytes: int
+
+    @cached_property
+    def identity(self) -> str:
+        """The digest of what is computed."""
+        return digest(self.about)
+
+    @cached_property
+    def maker(self) -> Maker:
+        """How engines are made."""
+        definition, schema, emit, id = self.definition, self.schema, self.emit, self.id
+        return Maker(
+            schema,
+            definition.on,
+            lambda: Engine(definition, schema, emit, id),
+            lambda kept, emitted, horizon: Engine.rebuild(
+                definition, schema, emit, id, kept, emitted, horizon
+            ),
+            lambda rows, watermark: judge(rows, definition.on, watermark),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was found once, which has functions in it."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+class BucketProcessor(StatefulProcessor):
+    """Feeds packets to the log and the engine of a bucket, and sends out what is due."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the states; once a task."""
+        self.handle = handle
+        self.store = SparkStore(handle)
+        self.cache: Cache = WORKER if self.job.cache_bytes else NoCache()
+        if self.job.cache_bytes:
+            WORKER.budget = self.job.cache_bytes
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,
+        rows: Iterator[Any],
+        timerValues: TimerValues,  # noqa: N803
+    ) -> Iterator[Row]:
+        """Take the packets of a bucket."""
+        batches = [
+            decode(bytes(row[PACKET]), self.job.schema) for row in rows if row[PACKET] is not None
+        ]
+        table = pa.Table.from_batches(batches, self.job.schema)
+        yield from self._step(int(key[0]), table, _watermark(timerValues), None)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[Row]:
+        """Send out what is due although nothing came."""
+        fired = expiredTimerInfo.getExpiryTimeInMs()
+        yield from self._step(int(key[0]), None, _watermark(timerValues), fired)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _step(
+        self, bucket: int, rows: Any | None, watermark: int | None, fired: int | None
+    ) -> Iterator[Row]:
+        job = self.job
+        log = Log(self.store, job.schema, job.identity)
+        self._require_same(log)
+        outcome = step(log, job.maker, self.cache, (job.tag, bucket), rows, watermark)
+        self._set_timer(log, outcome.wake, fired)
+        log.save()
+        yield from self._rows(outcome)
+
+    def _require_same(self, log: Log) -> None:
+        """Refuse the state of another query, before anything is read from it or written to it."""
+        if log.fresh:
+            self.store.write_about(self.job.about)
+        elif log.head.identity != self.job.identity:
+            before = self.store.read_about()
+            if before is None or digest(before) != log.head.identity:
+                raise StateError("the checkpoint does not say which definition it belongs to")
+            raise StateError(
+                "the checkpoint is of another definition, use a new one: "
+                + differences(before, self.job.about)
+            )
+
+    def _set_timer(self, log: Log, wake: int | None, fired: int | None) -> None:
+        """Wake the bucket when the watermark reaches `wake`, in microseconds."""
+        # Spark's watermark is never negative, and 0 means that there is none.
+        timer = None if wake is None else max(1, -(-wake // 1000))
+        if timer == log.head.timer and timer != fired:
+            return
+        if log.head.timer is not None and log.head.timer != fired:
+            self.handle.deleteTimer(log.head.timer)
+        if timer is not None:
+            self.handle.registerTimer(timer)
+        log.head = replace(log.head, timer=timer)
+
+    def _rows(self, outcome: Outcome) -> Iterator[Row]:
+        counts = astuple(outcome.counts)
+        for table in self._tables(outcome):
+            for piece in pieces(table):
+                yield _ROW(encode(piece), *counts)
+                counts = _NO_COUNTS
+        if counts is not _NO_COUNTS:
+            yield _ROW(None, *counts)
+
+    def _tables(self, outcome: Outcome) -> Iterator[Any]:
+        schema, side = self.job.result, self.job.side
+        if outcome.due.num_rows:
+            due = outcome.due
+            if side:
+                count = due.num_rows
+                due = due.append_column(LATE, pa.array([False] * count, pa.bool_()))
+                due = due.append_column(REASON, pa.nulls(count, pa.string()))
+            yield conform(due, schema)
+        if side and outcome.late is not None and outcome.late.num_rows:
+            late = outcome.late
+            columns = [
+                late[field.name]
+                if field.name in late.column_names
+                else pa.nulls(late.num_rows, field.type)
+                for field in schema
+            ]
+            place = schema.get_field_index(LATE)
+            columns[place] = pa.array([True] * late.num_rows, pa.bool_())
+            yield conform(pa.table(columns, schema.names), schema)
+
+
+def _watermark(timer_values: TimerValues) -> int | None:
+    """Return the watermark in microseconds, None before there is one."""
+    found = timer_values.getCurrentWatermarkInMs()
+    return found * 1000 if found > 0 else None

@@ -1,0 +1,148 @@
+"""Streaming DataFrames: pack rows by bucket, keep a log and an engine a bucket, unpack results.
+
+A bucket is a hash of the keys. Its rows travel as Arrow bytes, so that Spark's state calls are a
+few a bucket and not one a row, and nothing is cast on the way. Which rows are late is decided by
+the bucket, against the watermark of the batch: Spark's own filter never sees a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
+from slidefold.live.engine import EMITS
+from slidefold.rolling import Rolling
+from slidefold.spark.bucket import Counts
+from slidefold.spark.cache import BUDGET
+from slidefold.spark.identity import describe
+from slidefold.spark.packing import LABEL, PACKED, PACKET, Pack, Unpack
+from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
+from slidefold.spark.types import arrow_schema, result_schema, spark_schema
+
+# Not a function of the cluster: it is a part of the state, and must be the same after a restart.
+BUCKETS = 16
+_LATE = ("drop", "side")
+_DELAY = "spark.watermarkDelayMs"
+_STORE = "spark.sql.streaming.stateStore."
+_ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_CHANGELOG = _STORE + "rocksdb.changelogCheckpointing.enabled"
+
+
+def run_stream(
+    definition: Rolling,
+    data: DataFrame,
+    *,
+    emit: str = "final",
+    id: str | Sequence[str] = (),
+    late: str = "drop",
+    buckets: int | None = None,
+    cache_bytes: int = BUDGET,
+    metrics: str = "slidefold",
+    types: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """Run a definition over a streaming DataFrame, and return a streaming DataFrame.
+
+    `emit` says when a row comes out, `late` what becomes of rows at or before the watermark,
+    `buckets` into how many parts the keys are cut: as many tasks can work at once, and it cannot be
+    changed while a checkpoint is in use. What happened in a batch is in the query's progress, under
+    the name that `metrics` gives.
+    """
+    if definition.order == "input":
+        raise DefinitionError("order='input' has no meaning in a stream: name columns to order by")
+    _require_one_of("emit", emit, EMITS)
+    _require_one_of("late", late, _LATE)
+    ids = (id,) if isinstance(id, str) else tuple(id)
+    count = _bucket_count(definition, buckets)
+    given = arrow_schema(data.schema)
+    made = result_schema(definition, given, types)
+    _require_watermark(data, definition.on)
+    if late == "side":
+        made = _with_lateness(made)
+    _prepare(data.sparkSession)
+    names = [f"c{i}" for i in range(len(given))]
+    job = Job(
+        definition=definition,
+        schema=given,
+        result=made,
+        emit=emit,
+        id=ids,
+        side=late == "side",
+        about=describe(definition, given, count, emit, ids),
+        tag=uuid4().hex,
+        cache_bytes=cache_bytes,
+    )
+    # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
+    numbered = data.toDF(*names)
+    keys = [numbered[names[given.get_field_index(name)]] for name in definition.by]
+    bucket = F.pmod(F.hash(*keys), F.lit(count)) if keys else F.lit(0)
+    packed = numbered.select(bucket.cast("int").alias(LABEL), *names).mapInArrow(
+        Pack(given, count), spark_schema(PACKED)
+    )
+    stepped = packed.groupBy(LABEL).transformWithState(
+        BucketProcessor(job), OUTPUT, "Append", "EventTime"
+    )
+    sums = [F.sum(field.name).alias(field.name) for field in fields(Counts)]
+    observed = stepped.observe(metrics, *sums).select(PACKET)
+    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
+    return observed.mapInArrow(Unpack(safe), spark_schema(safe)).toDF(*made.names)
+
+
+def _require_one_of(what: str, given: object, known: Sequence[str]) -> None:
+    if given not in known:
+        raise DefinitionError(f"{what} is one of {', '.join(known)}, got {given!r}")
+
+
+def _bucket_count(definition: Rolling, buckets: int | None) -> int:
+    if buckets is None:
+        return BUCKETS if definition.by else 1
+    if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets < 1 << 20:
+        raise DefinitionError(f"buckets is a number from 1 to 2**20, got {buckets!r}")
+    if buckets > 1 and not definition.by:
+        raise DefinitionError(f"without by= there is one bucket, got buckets={buckets}")
+    return buckets
+
+
+def _require_watermark(data: DataFrame, on: str) -> None:
+    """Refuse a stream that never says how late rows may be."""
+    watermarked = [field.name for field in data.schema.fields if _DELAY in (field.metadata or {})]
+    if on in watermarked:
+        return
+    if watermarked:
+        raise DefinitionError(
+            f"the watermark is on {watermarked[0]!r}, and the definition is on {on!r}: it must be "
+            "the same column"
+        )
+    raise DefinitionError(
+        f"the stream has no watermark: run(df.withWatermark({on!r}, '10 minutes')) says how late "
+        "rows may be"
+    )
+
+
+def _with_lateness(schema: Any) -> Any:
+    for name in (LATE, REASON):
+        if name in schema.names:
+            raise ColumnError(f"late='side' adds a column {name!r}, and there is one already")
+    return schema.append(pa.field(LATE, pa.bool_())).append(pa.field(REASON, pa.string()))
+
+
+def _prepare(session: SparkSession) -> None:
+    """Set the state store that transformWithState needs, unless another one was chosen."""
+    # What was set, without defaults: those are the ones that we may replace.
+    chosen = dict(session.conf.getAll)
+    provider = chosen.get(_STORE + "providerClass")
+    if provider is not None and provider != _ROCKS:
+        raise ValueTypeError(
+            f"the stream needs the RocksDB state store, and the session has {provider}: unset "
+            f"{_STORE}providerClass"
+        )
+    if str(chosen.get(_CHANGELOG, "true")).lower() != "true":
+        raise ValueTypeError(f"the stream needs {_CHANGELOG}=true, and the session has it false")
+    session.conf.set(_STORE + "providerClass", _ROCKS)
+    session.conf.set(_CHANGELOG, "true")
