@@ -76,8 +76,15 @@ BUILT_IN = {
     )
 }
 
+# Those of datasketches are no built-ins, as they need a package of their own.
+NAMED = {
+    **BUILT_IN,
+    **{function.__name__: function for function in (approx_quantile, frequent_items, theta)},
+}
+
 __all__ = [
     "BUILT_IN",
+    "NAMED",
     "Fold",
     "Operator",
     "OperatorFactory",
