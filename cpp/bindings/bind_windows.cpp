@@ -3,6 +3,7 @@
 
 #include "calls.hpp"
 #include "late_window.hpp"
+#include "order.hpp"
 #include "saved.hpp"
 
 namespace slidefold::bindings {
@@ -32,6 +33,13 @@ struct WindowCore {
 
 std::unique_ptr<LiveWindow> make_window(const std::string& name, nb::handle op, nb::dict rule,
                                         nb::dict options) {
+  if (name == kOrderStatistics) {
+    const Spec spec = spec_from(op);
+    if (!rule.contains("lateness")) {
+      return std::make_unique<Window>(make_order_face(spec), rule_from(rule));
+    }
+    return std::make_unique<LateWindow>(make_order_tree(spec), rule_from(rule));
+  }
   if (name != "fiba")
     return std::make_unique<Window>(make_face(name, op, options), rule_from(rule));
   return std::make_unique<LateWindow>(make_fiba(spec_from(op), tree_options(op, options)),

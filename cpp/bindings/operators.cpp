@@ -100,11 +100,17 @@ struct Counted {
 }  // namespace
 
 Traits traits(const Spec& spec) {
+  if (spec.name == "quantile") return {false, false, true, false, 32};  // bytes a value
   return spec.name == "compiled" ? compiled_traits(spec) : make_operator(spec).traits;
 }
 
 ErasedOperator erase(const Spec& spec, bool counted) {
   if (spec.name == "compiled") return erase_compiled(spec, counted);
+  if (spec.name == "quantile") {
+    fail("PairError",
+         "median and quantile have no combine, so that no algorithm folds them: slidefold.Window "
+         "and slidefold.rolling run them alone");
+  }
   ErasedOperator erased = make_operator(spec).erased;
   if (!counted) return erased;
   auto counting = std::make_shared<const Counted>(erased.op);

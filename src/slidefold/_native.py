@@ -13,6 +13,7 @@ from slidefold._native_ext import (
     TreeCore,
     WindowCore,
     algorithms,
+    distinct_frames,
     fold_frames,
     number_keys,
     operator_traits,
@@ -20,6 +21,7 @@ from slidefold._native_ext import (
     optimal_chunk_time,
     order_rows,
     put_back,
+    quantile_frames,
     time_frames,
 )
 
@@ -36,6 +38,7 @@ __all__ = [
     "TreeCore",
     "WindowCore",
     "algorithms",
+    "distinct_frames",
     "fold_frames",
     "number_keys",
     "operator_traits",
@@ -43,5 +46,6 @@ __all__ = [
     "optimal_chunk_time",
     "order_rows",
     "put_back",
+    "quantile_frames",
     "time_frames",
 ]

@@ -14,6 +14,8 @@ from slidefold.windows import Rows, Time, WindowKind
 # Names of the algorithms that take single events with insert, evict and query.
 EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
 LATE_ALGORITHM = "fiba"  # the one that takes events out of order
+ORDER_ALGORITHM = "order_statistics"  # what runs median and quantile, late or not
+_NO_MONOID = "it is no monoid: the values are kept in order"
 
 _COST = {
     "recalc": "n-1 combines a step",
@@ -26,6 +28,8 @@ _COST = {
     "flat_fit": "3 combines a step on average, n at worst",
     "slick_deque": "less than 2 comparisons a step on average, n at worst",
     "fiba": "O(log d) combines a step on average, d events out of place; O(1) in order",
+    "order_statistics": "O(log n) comparisons a step, no combines",
+    "register_queues": "O(1) a row, no combines",
     "amta": "O(1) combines a step on average, O(log n) at worst",
 }
 
@@ -78,6 +82,8 @@ def plan(
         )
     if optimize not in ("latency", "throughput"):
         raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
+    if not operator.monoid:
+        return _plan_order(operator, window, algorithm, lateness)
     if lateness is not None:
         return _plan_late(operator, window, algorithm, lateness)
     traits = operator.traits
@@ -99,6 +105,27 @@ def plan(
         return Plan(operator, window, "slick_deque", reason)
     reason = "it does the fewest combines on average (optimize='throughput')"
     return Plan(operator, window, "two_stacks_lite", reason)
+
+
+def _plan_order(
+    operator: Operator,
+    window: Rows | Time,
+    algorithm: str | None,
+    lateness: str | timedelta | int | float | None,
+) -> Plan:
+    _require_order(operator, algorithm)
+    if lateness is not None:
+        if not isinstance(window, Time):
+            raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
+        window.lateness_rule(lateness)
+    return Plan(operator, window, ORDER_ALGORITHM, _NO_MONOID, lateness)
+
+
+def _require_order(operator: Operator, algorithm: str | None) -> None:
+    if algorithm not in (None, ORDER_ALGORITHM):
+        raise PairError(
+            f"{operator.name} is no monoid, so that {algorithm} cannot fold it: leave algorithm out"
+        )
 
 
 def _plan_late(
@@ -144,7 +171,7 @@ class ColumnPlan:
     @property
     def kept(self) -> str:
         """What is kept in memory, in words."""
-        if self.algorithm == "bounds":
+        if self.algorithm in ("bounds", "register_queues"):
             return f"{self.window.retention()}, no states"
         return f"{self.window.retention()}, {self.operator.traits.state_bytes} bytes a state"
 
@@ -158,6 +185,9 @@ def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -
     >>> plan_column(sf.count(), sf.time("1h"), None).algorithm
     'bounds'
     """
+    if not operator.monoid:
+        _require_order(operator, algorithm)
+        return ColumnPlan(operator, window, ORDER_ALGORITHM, _NO_MONOID)
     require_algorithm(algorithm)
     if operator.name in _BOUNDS:
         return ColumnPlan(operator, window, "bounds", _BOUNDS[operator.name])
@@ -167,6 +197,9 @@ def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -
             if needed and not getattr(operator.traits, word):
                 raise PairError(f"{algorithm} needs an operator that is {word}: {operator} is not")
         return ColumnPlan(operator, window, algorithm, "algorithm= asked for it")
+    if operator.name == "approx_distinct":
+        reason = "each register keeps a queue of the rows that may still be its largest"
+        return ColumnPlan(operator, window, "register_queues", reason)
     if operator.traits.invertible:
         reason = "the operator is exactly invertible, so that the oldest value can be taken away"
         return ColumnPlan(operator, window, "subtract_on_evict", reason)

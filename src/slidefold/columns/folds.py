@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slidefold import _native
 from slidefold.columns import exact
+from slidefold.columns.order import quantiles
 from slidefold.columns.threads import fold_frames
 from slidefold.columns.users import fold_user
 from slidefold.columns.values import (
@@ -31,7 +33,7 @@ from slidefold.columns.values import (
     whole_numbers,
 )
 from slidefold.errors import DataError, ValueTypeError
-from slidefold.operators import BUILT_IN, Operator, UserOperator
+from slidefold.operators import BUILT_IN, Operator, QuantileOperator, UserOperator
 from slidefold.planner import plan_column
 from slidefold.windows import WindowKind
 from slidefold.windows.sorted_rows import Ints, spread
@@ -52,6 +54,8 @@ class Task:
     def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
         """Fold natively: results, and which of them there are."""
         chosen = plan_column(operator, self.window, self.algorithm).algorithm
+        if chosen == "register_queues":
+            return _native.distinct_frames(operator, values, self.lo, self.hi)
         return fold_frames(chosen, operator, values, self.lo, self.hi, self.threads)
 
     @property
@@ -189,6 +193,17 @@ def _compared(task: Task, index: int) -> tuple[Array, Any]:
         return comparable(plain(task.columns[index]))
     except ValueTypeError:
         raise task.wrong(index, "values that can be compared") from None
+
+
+def _quantile(task: Task) -> Any:
+    operator = task.operator
+    assert isinstance(operator, QuantileOperator)
+    plan_column(operator, task.window, task.algorithm)  # refuses algorithms
+    ordered = _compared(task, 0)
+    found = quantiles(operator, plain(task.columns[0]), ordered, task.lo, task.hi)
+    if found is None:
+        raise task.wrong(0, f"numbers or times with interpolation={operator.interpolation!r}")
+    return found
 
 
 def _listed(task: Task) -> Any:
@@ -344,6 +359,8 @@ _FOLDS: dict[str, Callable[[Task], Any]] = {
     "min_count": _extreme_count,
     "max_by": _extreme_by,
     "min_by": _extreme_by,
+    "median": _quantile,
+    "quantile": _quantile,
     "top_k": _listed,
     "collect_distinct": _listed,
     "m4": _m4,

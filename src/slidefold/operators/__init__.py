@@ -16,6 +16,7 @@ from slidefold.operators.extremes import (
     top_k,
 )
 from slidefold.operators.logic import all, any, bit_and, bit_or, bit_xor, histogram
+from slidefold.operators.order import QuantileOperator, median, quantile
 from slidefold.operators.over import Over
 from slidefold.operators.pairs import correlation, covariance, decayed_mean, trend
 from slidefold.operators.positional import collect, collect_distinct, concat, first, last, nth
@@ -70,15 +71,25 @@ BUILT_IN = {
         approx_distinct,
         moments,
         naive_bayes,
+        median,
+        quantile,
     )
+}
+
+# Those of datasketches are no built-ins, as they need a package of their own.
+NAMED = {
+    **BUILT_IN,
+    **{function.__name__: function for function in (approx_quantile, frequent_items, theta)},
 }
 
 __all__ = [
     "BUILT_IN",
+    "NAMED",
     "Fold",
     "Operator",
     "OperatorFactory",
     "Over",
+    "QuantileOperator",
     "StructOperator",
     "Traits",
     "UserOperator",
@@ -108,6 +119,7 @@ __all__ = [
     "max_by",
     "max_count",
     "mean",
+    "median",
     "min",
     "min_by",
     "min_count",
@@ -115,6 +127,7 @@ __all__ = [
     "naive_bayes",
     "nth",
     "operator",
+    "quantile",
     "range",
     "relative_variation",
     "std",

@@ -55,6 +55,11 @@ class Operator:
         """What the native registry needs beyond name and types."""
         return dict(self.params)
 
+    @property
+    def monoid(self) -> bool:
+        """Whether it folds: the states of two parts give that of the whole."""
+        return True
+
     @cached_property
     def traits(self) -> Traits:
         """The operator's algebra, as its native code declares it."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from slidefold.errors import OperatorError, ValueTypeError
+from slidefold.errors import OperatorError, StateError, ValueTypeError
 from slidefold.operators.base import Operator, columns_of, share_of, whole_of
 
 FEW = 64  # values that are kept as they are
@@ -32,7 +32,9 @@ class SketchOperator(Operator):
     @property
     def native_params(self) -> dict[str, Any]:
         """The functions to call."""
-        return _FUNCTIONS[self.name](_datasketches(self.name), **dict(self.params))
+        module = _datasketches(self.name)
+        functions = _FUNCTIONS[self.name](module, **dict(self.params))
+        return {**functions, **_saving(getattr(module, _SAVED[self.name]), functions["lift"])}
 
     def __str__(self) -> str:
         return self.name
@@ -107,22 +109,85 @@ def _made(name: str, column: str | None, **params: float) -> SketchOperator:
     return SketchOperator(name, columns_of(column), dtype="object", params=tuple(params.items()))
 
 
-def _merging(sketch: Callable[[], Any]) -> Callable[[Any, Any], Any]:
+class Sketch:
+    """A sketch that is a state: never changed, and written at most once.
+
+    Sketches of equal values need not be equal, so that what counts is how many values they hold.
+    """
+
+    __slots__ = ("data", "inner", "values")
+
+    def __init__(self, inner: Any, values: int, data: bytes | None = None) -> None:
+        self.inner, self.values, self.data = inner, values, data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sketch) and self.values == other.values
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def serialize(self) -> bytes:
+        """Return the bytes; the package itself may write the same sketch in several ways."""
+        if self.data is None:
+            self.data = self.inner.serialize()
+        return self.data
+
+
+def _size(state: Any) -> int:
+    return len(state) if isinstance(state, tuple) else state.values
+
+
+def _merging(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Combine states that are tuples of a few values, or sketches; neither is changed."""
 
     def combine(older: Any, newer: Any) -> Any:
-        if isinstance(older, tuple) and isinstance(newer, tuple) and len(older + newer) <= FEW:
+        both = _size(older) + _size(newer)
+        if both <= FEW:  # so that both are tuples
             return older + newer
+        return Sketch(merge(older, newer), both)
+
+    return combine
+
+
+def _updating(sketch: Callable[[], Any]) -> Callable[[Any, Any], Any]:
+    """Merge into a new sketch that takes single values too."""
+
+    def merge(older: Any, newer: Any) -> Any:
         whole = sketch()
         for part in (older, newer):
             if isinstance(part, tuple):
                 for value in part:
                     whole.update(value)
             else:
-                whole.merge(part)
+                whole.merge(part.inner)
         return whole
 
-    return combine
+    return merge
+
+
+def _saving(sketch: Any, lift: Callable[[Any], Any]) -> Functions:
+    """Write and read states: values as values, sketches as datasketches writes them."""
+    # `state` describes operators, so that it cannot be imported before they are there.
+    from slidefold.state import dump_value, load_value
+
+    def dump(state: Any) -> bytes:
+        few = isinstance(state, tuple)
+        return bytes(dump_value(state if few else [state.values, state.serialize()]))
+
+    def load(data: bytes) -> Any:
+        state = load_value(data)
+        if isinstance(state, tuple) and len(state) <= FEW:
+            for value in state:
+                lift(value)
+            return state
+        kinds = [type(item) for item in state] if isinstance(state, list) else []
+        if kinds != [int, bytes] or state[0] <= FEW:
+            raise StateError("a state is neither a few values nor a sketch")
+        try:
+            return Sketch(sketch.deserialize(state[1]), *state)
+        except (IndexError, ValueError, RuntimeError, MemoryError):
+            raise StateError("the bytes of a sketch are damaged") from None
+
+    return {"dump": dump, "load": load}
 
 
 def _quantile_functions(module: Any, q: float, k: int) -> Functions:
@@ -134,25 +199,23 @@ def _quantile_functions(module: Any, q: float, k: int) -> Functions:
 
     def lower(state: Any) -> float | None:
         if not isinstance(state, tuple):
-            return float(state.get_quantile(q, True))
+            return float(state.inner.get_quantile(q, True))
         return sorted(state)[max(0, math.ceil(q * len(state)) - 1)] if state else None
 
-    combine = _merging(lambda: module.kll_doubles_sketch(k))
+    combine = _merging(_updating(lambda: module.kll_doubles_sketch(k)))
     return {"lift": lift, "combine": combine, "lower": lower}
 
 
 def _theta_functions(module: Any, lg_k: int) -> Functions:
     def compact(state: Any) -> Any:
         if not isinstance(state, tuple):
-            return state
+            return state.inner
         sketch = module.update_theta_sketch(lg_k)
         for value in state:
             sketch.update(value)
         return sketch.compact()
 
-    def combine(older: Any, newer: Any) -> Any:
-        if isinstance(older, tuple) and isinstance(newer, tuple) and len(older + newer) <= FEW:
-            return older + newer
+    def merge(older: Any, newer: Any) -> Any:
         union = module.theta_union(lg_k)
         union.update(compact(older))
         union.update(compact(newer))
@@ -163,7 +226,7 @@ def _theta_functions(module: Any, lg_k: int) -> Functions:
             raise ValueTypeError(f"a number or a string is due, got {value!r}")
         return (value,)
 
-    return {"lift": lift, "combine": combine, "lower": compact}
+    return {"lift": lift, "combine": _merging(merge), "lower": compact}
 
 
 def _frequent_functions(module: Any, lg_max_k: int, at_least: int) -> Functions:
@@ -171,11 +234,12 @@ def _frequent_functions(module: Any, lg_max_k: int, at_least: int) -> Functions:
         return module.frequent_strings_sketch(lg_max_k)
 
     def lower(state: Any) -> list[tuple[str, int]]:
-        whole = state
         if isinstance(state, tuple):
             whole = sketch()
             for value in state:
                 whole.update(value)
+        else:
+            whole = state.inner
         kind = module.frequent_items_error_type.NO_FALSE_POSITIVES
         found = [(item, int(least)) for item, _, least, _ in whole.get_frequent_items(kind, 0)]
         wanted = [pair for pair in found if pair[1] >= at_least]
@@ -186,9 +250,14 @@ def _frequent_functions(module: Any, lg_max_k: int, at_least: int) -> Functions:
             raise ValueTypeError(f"a string is due, got {value!r}")
         return (value,)
 
-    return {"lift": lift, "combine": _merging(sketch), "lower": lower}
+    return {"lift": lift, "combine": _merging(_updating(sketch)), "lower": lower}
 
 
+_SAVED = {  # the classes that read what their sketches wrote
+    "approx_quantile": "kll_doubles_sketch",
+    "theta": "compact_theta_sketch",
+    "frequent_items": "frequent_strings_sketch",
+}
 _FUNCTIONS: dict[str, Callable[..., Functions]] = {
     "approx_quantile": _quantile_functions,
     "theta": _theta_functions,

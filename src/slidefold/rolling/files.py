@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from slidefold.errors import DefinitionError, SlidefoldError
 from slidefold.operators import (
-    BUILT_IN,
+    NAMED,
     Operator,
     OperatorFactory,
     Over,
     UserOperator,
-    approx_quantile,
-    frequent_items,
     struct,
-    theta,
 )
 from slidefold.windows import KINDS, Rows, Time, WindowKind
 from slidefold.windows.durations import nanoseconds
@@ -28,11 +25,7 @@ from slidefold.windows.durations import nanoseconds
 if TYPE_CHECKING:
     from slidefold.rolling.definition import Rolling
 
-# Those of datasketches are no built-ins, as they need a package of their own.
-_FUNCTIONS: dict[str, Any] = {
-    **BUILT_IN,
-    **{made.__name__: made for made in (approx_quantile, frequent_items, theta)},
-}
+_FUNCTIONS: dict[str, Any] = dict(NAMED)
 _KEYS = ("on", "by", "every", "offset", "order", "columns")
 _COLUMN_KEYS = (
     "operator",

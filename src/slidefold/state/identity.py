@@ -12,7 +12,7 @@ from typing import Any
 
 from slidefold.errors import OperatorError, StateError
 from slidefold.operators import (
-    BUILT_IN,
+    NAMED,
     Operator,
     OperatorFactory,
     StructOperator,
@@ -80,7 +80,7 @@ def operator_from(header: Header, given: Operator | None = None, *, main: bool =
 
 
 def _built_in(header: Header, name: str) -> Operator:
-    function: Callable[..., Operator] | None = BUILT_IN.get(name)
+    function: Callable[..., Operator] | None = NAMED.get(name)
     if function is None:
         raise StateError(f"the bytes were written with {_shown(header)}, which is not known here")
     said = {**field(header, "params", dict), "dtype": header.get("dtype")}

@@ -93,24 +93,45 @@ struct HyperLogLog {
   }
 
   std::int64_t estimate(const State& state) const {
-    const auto m = static_cast<double>(registers());
-    double zeros = m, sum = 0;  // sum over registers that are set
+    double zeros = static_cast<double>(registers()), sum = 0;
     const auto set = [&](Entry entry) {
       --zeros;
-      sum += std::exp2(-static_cast<double>(entry & 0xff));
+      sum += weight(entry & 0xff);
     };
     if (state.one != 0) set(state.one);
     if (state.table != nullptr) {
       std::for_each(state.table->few.begin(), state.table->few.end(), set);
       if (!state.table->ranks.empty()) sum_ranks(state.table->ranks, zeros, sum);
     }
-    const double scale = m * m / (2 * std::numbers::ln2);
-    return std::llround(scale / (m * unset_share(zeros / m) + sum));
+    return estimate(unset_share(zeros), sum);
   }
 
- private:
+  // The estimate from what empty registers tell and the weights of the others. Sums of weights are
+  // exact, in any order: ranks beyond a double's digits, one value in 2^34 or fewer, weigh the
+  // same.
+  std::int64_t estimate(double unset, double weights) const {
+    const auto m = static_cast<double>(registers());
+    return std::llround(m * m / (2 * std::numbers::ln2) / (m * unset + weights));
+  }
+  double weight(unsigned rank) const {
+    return std::ldexp(1.0, -static_cast<int>(std::min(rank, 52 - precision)));
+  }
+  // Ertl's sigma: what so many empty registers tell. Infinite if all are empty.
+  double unset_share(double zeros) const {
+    double x = zeros / static_cast<double>(registers());
+    if (x == 1) return std::numeric_limits<double>::infinity();
+    double weight = 1, sum = x, before = -1;
+    while (sum != before) {
+      x *= x;
+      before = sum;
+      sum += x * weight;
+      weight += weight;
+    }
+    return sum;
+  }
   std::size_t registers() const { return std::size_t{1} << precision; }
 
+ private:
   bool sound(Entry one, const Table& table) const {
     const auto valid = [&](Entry entry) {
       const Entry rank = entry & 0xff;
@@ -128,23 +149,11 @@ struct HyperLogLog {
     return few && ranks && size && alone;
   }
 
-  // Ertl's sigma: what empty registers tell. Infinite if all are empty.
-  static double unset_share(double x) {
-    if (x == 1) return std::numeric_limits<double>::infinity();
-    double weight = 1, sum = x, before = -1;
-    while (sum != before) {
-      x *= x;
-      before = sum;
-      sum += x * weight;
-      weight += weight;
-    }
-    return sum;
-  }
-
-  // Sixteen lanes, which compilers turn into vectors. A rank becomes 2^-rank by its exponent bits;
-  // floats are emptied into doubles before they lose anything that matters.
-  static void sum_ranks(const std::vector<std::uint8_t>& ranks, double& zeros, double& sum) {
+  // Sixteen lanes, which compilers turn into vectors. A rank becomes 2^-rank by its exponent bits.
+  // A lane adds 64 floats, exactly so up to rank 18; the few larger ones are put right afterwards.
+  void sum_ranks(const std::vector<std::uint8_t>& ranks, double& zeros, double& sum) const {
     constexpr std::size_t lanes = 16, block = 1024;  // 64 rounds: a lane's zeros fit a byte
+    constexpr std::uint8_t exact = 18;
     const std::uint8_t* rank = ranks.data();
     const std::size_t size = ranks.size();
     std::uint32_t empty = 0;
@@ -152,19 +161,25 @@ struct HyperLogLog {
     for (std::size_t at = 0; at < size; at += block) {
       const std::size_t end = std::min(at + block, size);
       std::array<float, lanes> sums{};
-      std::array<std::uint8_t, lanes> unset{};
+      std::array<std::uint8_t, lanes> unset{}, largest{};
       for (std::size_t i = at; i < end; i += lanes) {
         for (std::size_t lane = 0; lane < lanes; ++lane) {
-          sums[lane] += std::bit_cast<float>(0x3f800000u - (std::uint32_t{rank[i + lane]} << 23));
+          const std::uint32_t shift = std::min(rank[i + lane], exact);
+          sums[lane] += std::bit_cast<float>(0x3f800000u - (shift << 23));
         }
       }
       for (std::size_t i = at; i < end; i += lanes) {
         for (std::size_t lane = 0; lane < lanes; ++lane) {
           unset[lane] = static_cast<std::uint8_t>(unset[lane] + (rank[i + lane] == 0));
+          largest[lane] = std::max(largest[lane], rank[i + lane]);
         }
       }
       for (const std::uint8_t lane : unset) empty += lane;
       for (const float lane : sums) total += static_cast<double>(lane);
+      if (*std::max_element(largest.begin(), largest.end()) <= exact) continue;
+      for (std::size_t i = at; i < end; ++i) {
+        if (rank[i] > exact) total += weight(rank[i]) - weight(exact);
+      }
     }
     zeros = empty;
     sum = total - zeros;

@@ -1,0 +1,146 @@
+// Kernels over frames of whole columns that fold nothing: order statistics, distinct counts.
+#include <nanobind/stl/string.h>
+
+#include <limits>
+#include <numeric>
+
+#include "order.hpp"
+#include "registry.hpp"
+#include "slidefold/columns/distinct_frames.hpp"
+#include "slidefold/columns/rank_frames.hpp"
+#include "slidefold/columns/sort.hpp"
+
+namespace slidefold::bindings {
+namespace {
+
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bounds = Column<std::int64_t>;
+
+// One result a frame, and whether there is one.
+template <class T>
+struct Results {
+  nb::object data, valid;
+  T* values;
+  bool* flags;
+  explicit Results(std::size_t frames) {
+    const nb::object numpy = nb::module_::import_("numpy");
+    data = numpy.attr("zeros")(frames, Value<T>::name);
+    valid = numpy.attr("zeros")(frames, "bool");
+    values = nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(data).data();
+    flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
+  }
+  void set(std::size_t frame, T value) {
+    values[frame] = value;
+    flags[frame] = true;
+  }
+  nb::object both() const { return nb::make_tuple(data, valid); }
+};
+
+void require_bounds(const Bounds& lo, const Bounds& hi, std::size_t rows) {
+  if (lo.shape(0) != hi.shape(0)) {
+    fail("ValueTypeError", "lo and hi differ in length: " + std::to_string(lo.shape(0)) + " and " +
+                               std::to_string(hi.shape(0)));
+  }
+  require_frames(lo.data(), hi.data(), lo.shape(0), rows);
+  if (rows >= std::numeric_limits<std::uint32_t>::max()) {
+    fail("ValueTypeError", "a column has fewer than 2**32 rows, got " + std::to_string(rows));
+  }
+}
+
+template <class T, class Out, class Lerp>
+nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const Bounds& hi,
+                     const Quantile& quantile, Lerp&& between) {
+  Results<Out> results(lo.shape(0));
+  {
+    nb::gil_scoped_release without_gil;
+    std::vector<std::int64_t> keys(rows);
+    for (std::size_t row = 0; row < rows; ++row) keys[row] = key_of(values[row]);
+    RowSort sort(rows);
+    sort.by(keys.data());
+    std::vector<std::uint32_t> order = sort.order();
+    if (order.empty()) {
+      order.resize(rows);
+      std::iota(order.begin(), order.end(), 0u);
+    }
+    double share = 0;
+    rank_frames(
+        order, lo.data(), hi.data(), lo.shape(0),
+        [&](std::size_t, std::size_t n) {
+          const Quantile::Place place = quantile.place(n);
+          share = place.share;
+          return place.k;
+        },
+        [&](std::size_t frame, std::uint32_t row, std::uint32_t next) {
+          results.set(frame, between(value_of<T>(keys[row]), value_of<T>(keys[next]), share));
+        });
+  }
+  return results.both();
+}
+
+// (results, valid): floats, or of integers integers if they are picked or `whole`.
+nb::object quantile_frames(nb::handle values, const Bounds& lo, const Bounds& hi, double q,
+                           const std::string& between, bool whole) {
+  const Quantile quantile{q, between_from(between)};
+  Column<double> reals;
+  if (nb::try_cast(values, reals, false)) {
+    require_bounds(lo, hi, reals.shape(0));
+    return quantiles<double, double>(
+        reals.data(), reals.shape(0), lo, hi, quantile,
+        [](double a, double b, double share) { return lerp(a, b, share); });
+  }
+  Column<std::int64_t> integers;
+  if (!nb::try_cast(values, integers, false)) {
+    fail("ValueTypeError",
+         "an array of float64 or int64 is due, got " + std::string(Py_TYPE(values.ptr())->tp_name));
+  }
+  const std::size_t rows = integers.shape(0);
+  require_bounds(lo, hi, rows);
+  if (whole || quantile.picks()) {
+    return quantiles<std::int64_t, std::int64_t>(integers.data(), rows, lo, hi, quantile,
+                                                 lerp_whole);
+  }
+  return quantiles<std::int64_t, double>(
+      integers.data(), rows, lo, hi, quantile,
+      [](std::int64_t a, std::int64_t b, double share) { return lerp(a, b, share); });
+}
+
+template <class T>
+nb::object distinct(const HyperLogLog& op, nb::handle values, const Bounds& lo, const Bounds& hi) {
+  const Reader<T> reader(values);
+  require_bounds(lo, hi, reader.size());
+  Results<std::int64_t> results(lo.shape(0));
+  {
+    nb::gil_scoped_release without_gil;
+    std::vector<HyperLogLog::Entry> entries(reader.size());
+    for (std::size_t row = 0; row < entries.size(); ++row) {
+      entries[row] = op.lift(hash_value(reader[row])).one;
+    }
+    slidefold::distinct_frames(
+        op, lo.data(), hi.data(), lo.shape(0), [&](std::size_t row) { return entries[row]; },
+        [&](std::size_t frame, std::int64_t found) { results.set(frame, found); });
+  }
+  return results.both();
+}
+
+// (results, valid) of approx_distinct.
+nb::object distinct_frames_of(nb::handle op, nb::handle values, const Bounds& lo,
+                              const Bounds& hi) {
+  const Spec spec = spec_from(op);
+  HyperLogLog sketch;
+  sketch.precision = static_cast<unsigned>(spec.number("precision"));
+  if (spec.dtype == "str") return distinct<std::string>(sketch, values, lo, hi);
+  if (spec.dtype == "int64") return distinct<std::int64_t>(sketch, values, lo, hi);
+  return distinct<double>(sketch, values, lo, hi);
+}
+
+}  // namespace
+
+void bind_frames(nb::module_& m) {
+  m.def("quantile_frames", quantile_frames, nb::arg("values"), nb::arg("lo"), nb::arg("hi"),
+        nb::arg("q"), nb::arg("interpolation"), nb::arg("whole") = false);
+  m.def("distinct_frames", distinct_frames_of, nb::arg("op"), nb::arg("values"), nb::arg("lo"),
+        nb::arg("hi"));
+}
+
+}  // namespace slidefold::bindings

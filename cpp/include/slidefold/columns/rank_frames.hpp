@@ -1,0 +1,147 @@
+// Order statistics of frames over a column: which row is the k-th smallest of each frame.
+//
+// Layout: the ranks of all rows are known up front. The ranks that a frame holds are bits of a set
+//   with summaries: a bit of a level says whether a word of the level below has any. A finger
+//   stands on one of them and knows how many lie below it.
+// Invariants: I1 a bit of a summary is set exactly if its word is not zero. I2 the finger is on a
+//   rank of the set, and `below_` of them are smaller.
+// Cost: a row goes in once and out once, each O(log64 rows). With each of these steps the rank that
+//   is asked for moves by at most one place, and so does the finger, at O(log64 rows) a place.
+//   Sorting comes first, at O(rows).
+// Paper: none; the median is no monoid.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace slidefold {
+
+// A set of numbers below a bound, with neighbours.
+class BitSet {
+ public:
+  explicit BitSet(std::size_t bound) {
+    do {
+      bound = (bound + 63) / 64;
+      levels_.emplace_back(bound);
+    } while (bound > 1);
+  }
+  void insert(std::size_t at) {
+    for (auto& words : levels_) {
+      std::uint64_t& word = words[at / 64];
+      const bool known = word != 0;
+      word |= std::uint64_t{1} << (at % 64);
+      if (known) return;  // so the levels above know it
+      at /= 64;
+    }
+  }
+  void erase(std::size_t at) {
+    for (auto& words : levels_) {
+      std::uint64_t& word = words[at / 64];
+      word &= ~(std::uint64_t{1} << (at % 64));
+      if (word != 0) return;
+      at /= 64;
+    }
+  }
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  // The smallest number above `at`, or none.
+  std::size_t next(std::size_t at) const {
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      const std::uint64_t above = ~std::uint64_t{1} << (at % 64);
+      const std::uint64_t found = levels_[level][at / 64] & above;
+      if (found != 0)
+        return down(level, at / 64, found, [](std::uint64_t word) {
+          return static_cast<std::size_t>(std::countr_zero(word));
+        });
+      at /= 64;
+    }
+    return kNone;
+  }
+  // The largest number below `at`, or none.
+  std::size_t previous(std::size_t at) const {
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      const std::uint64_t under = (std::uint64_t{1} << (at % 64)) - 1;
+      const std::uint64_t found = levels_[level][at / 64] & under;
+      if (found != 0)
+        return down(level, at / 64, found, [](std::uint64_t word) {
+          return static_cast<std::size_t>(63 - std::countl_zero(word));
+        });
+      at /= 64;
+    }
+    return kNone;
+  }
+
+ private:
+  template <class Pick>
+  std::size_t down(std::size_t level, std::size_t word, std::uint64_t bits, Pick pick) const {
+    std::size_t at = word * 64 + pick(bits);
+    while (level > 0) at = at * 64 + pick(levels_[--level][at]);
+    return at;
+  }
+  std::vector<std::vector<std::uint64_t>> levels_;
+};
+
+// A set of ranks with a finger.
+class RankSet {
+ public:
+  explicit RankSet(std::size_t bound) : set_(bound) {}
+  std::size_t size() const { return size_; }
+  void insert(std::size_t rank) {
+    set_.insert(rank);
+    if (size_++ == 0) {
+      at_ = rank;
+      below_ = 0;
+    } else if (rank < at_) {
+      ++below_;
+    }
+  }
+  void erase(std::size_t rank) {
+    if (rank < at_) {
+      --below_;
+    } else if (rank == at_ && size_ > 1) {
+      const std::size_t next = set_.next(at_);
+      at_ = next != BitSet::kNone ? next : (--below_, set_.previous(at_));
+    }
+    set_.erase(rank);
+    --size_;
+  }
+  // The k-th smallest rank, k < size().
+  std::size_t select(std::size_t k) {
+    for (; below_ < k; ++below_) at_ = set_.next(at_);
+    for (; below_ > k; --below_) at_ = set_.previous(at_);
+    return at_;
+  }
+  std::size_t after(std::size_t rank) const { return set_.next(rank); }
+
+ private:
+  BitSet set_;
+  std::size_t at_ = 0, below_ = 0, size_ = 0;
+};
+
+// `order` lists the rows by value. Frames never go back. ask(frame, size) says which place is
+// wanted in a frame that is not empty; emit(frame, row, next row) takes the row there and the one
+// behind it (the same one if it is the last).
+template <class Row, class Ask, class Emit>
+void rank_frames(const std::vector<Row>& order, const std::int64_t* lo, const std::int64_t* hi,
+                 std::size_t frames, Ask&& ask, Emit&& emit) {
+  std::vector<Row> ranks(order.size());
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    ranks[order[rank]] = static_cast<Row>(rank);
+  }
+  RankSet held(order.size());
+  std::int64_t from = 0, to = 0;  // the rows that are held
+  for (std::size_t i = 0; i < frames; ++i) {
+    const std::int64_t left = std::min(lo[i], to);
+    for (; from < left; ++from) held.erase(ranks[static_cast<std::size_t>(from)]);
+    if (to < lo[i]) from = to = lo[i];
+    for (; to < hi[i]; ++to) held.insert(ranks[static_cast<std::size_t>(to)]);
+    if (held.size() == 0) continue;
+    const std::size_t at = held.select(ask(i, held.size()));
+    const std::size_t after = held.after(at);
+    emit(i, order[at], order[after == BitSet::kNone ? at : after]);
+  }
+}
+
+}  // namespace slidefold

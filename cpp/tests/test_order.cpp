@@ -1,0 +1,118 @@
+// Order statistics: the counted tree beside a std::multiset, ranks of frames beside sorting.
+#include <deque>
+#include <iterator>
+#include <numeric>
+#include <set>
+
+#include "check.hpp"
+#include "monoids.hpp"
+#include "slidefold/columns/rank_frames.hpp"
+#include "slidefold/operators/quantile.hpp"
+#include "slidefold/storage/counted_tree.hpp"
+
+using namespace slidefold;
+using namespace slidefold::test;
+
+static void same(const CountedTree& tree, const std::multiset<std::int64_t>& truth) {
+  tree.check();
+  CHECK_EQ(tree.size(), truth.size());
+  std::size_t k = 0;
+  for (auto at = truth.begin(); at != truth.end(); ++at, ++k) {
+    const auto [found, after] = tree.select(k);
+    CHECK_EQ(found, *at);
+    CHECK_EQ(after, std::next(at) == truth.end() ? *at : *std::next(at));
+  }
+}
+
+TEST(a_tree_in_lockstep_with_a_multiset) {
+  Random random(1);
+  for (const std::size_t different : {std::size_t{3}, std::size_t{500}, std::size_t{1} << 40}) {
+    for (const std::size_t size : {std::size_t{5}, std::size_t{90}, std::size_t{4000}}) {
+      CountedTree tree;
+      std::multiset<std::int64_t> truth;
+      std::deque<std::int64_t> window;
+      for (int step = 0; step < 20'000; ++step) {
+        if (window.empty() || below(random, 10) < (window.size() < size ? 8u : 3u)) {
+          const auto key = static_cast<std::int64_t>(below(random, different)) - 1;
+          tree.insert(key);
+          truth.insert(key);
+          window.push_back(key);
+        } else {
+          CHECK(tree.erase(window.front()));
+          truth.erase(truth.find(window.front()));
+          window.pop_front();
+        }
+        if (step % 997 == 0) same(tree, truth);
+      }
+      CHECK(!tree.erase(-7));
+      const CountedTree copy = tree;
+      for (; !window.empty(); window.pop_front()) CHECK(tree.erase(window.front()));
+      CHECK(tree.empty());
+      tree.check();
+      same(copy, truth);
+    }
+  }
+}
+
+TEST(ends_of_a_tree_that_only_grows_at_one_side) {
+  for (const int sign : {1, -1}) {
+    CountedTree tree;
+    std::multiset<std::int64_t> truth;
+    for (std::int64_t i = 0; i < 5000; ++i) {
+      tree.insert(sign * i);
+      truth.insert(sign * i);
+      if (i >= 3000) {
+        CHECK(tree.erase(sign * (i - 3000)));
+        truth.erase(sign * (i - 3000));
+      }
+    }
+    same(tree, truth);
+  }
+}
+
+TEST(ranks_of_frames_beside_sorting) {
+  Random random(2);
+  for (const std::size_t rows :
+       {std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{5000}}) {
+    std::vector<std::int64_t> values(rows);
+    for (auto& value : values) value = static_cast<std::int64_t>(below(random, rows));
+    std::vector<std::uint32_t> order(rows);
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return values[a] < values[b]; });
+    std::vector<std::int64_t> lo, hi;  // frames that grow, shrink, jump and are empty
+    for (std::int64_t from = 0, to = 0; to < static_cast<std::int64_t>(rows);) {
+      to = std::min(to + static_cast<std::int64_t>(below(random, 40)),
+                    static_cast<std::int64_t>(rows));
+      from = std::min(from + static_cast<std::int64_t>(below(random, 42)), to);
+      lo.push_back(from);
+      hi.push_back(to);
+    }
+    std::size_t seen = 0;
+    const auto middle = [](std::size_t, std::size_t n) { return n / 3; };
+    rank_frames(order, lo.data(), hi.data(), lo.size(), middle,
+                [&](std::size_t frame, std::uint32_t row, std::uint32_t next) {
+                  std::vector<std::int64_t> sorted(values.begin() + lo[frame],
+                                                   values.begin() + hi[frame]);
+                  std::sort(sorted.begin(), sorted.end());
+                  const std::size_t k = sorted.size() / 3;
+                  CHECK_EQ(values[row], sorted[k]);
+                  CHECK_EQ(values[next], sorted[std::min(k + 1, sorted.size() - 1)]);
+                  ++seen;
+                });
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < lo.size(); ++i) held += lo[i] < hi[i] ? 1 : 0;
+    CHECK_EQ(seen, held);
+  }
+}
+
+TEST(between_two_values) {
+  CHECK_EQ(lerp(1.0, 2.0, 0.25), 1.25);
+  CHECK_EQ(lerp(-1.7e308, 1.7e308, 0.5), 0.0);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  CHECK_EQ(lerp_whole(least, most, 0.5), -1);
+  CHECK_EQ(lerp_whole(least, most, 0.75), (std::int64_t{1} << 62) - 1);
+  CHECK_EQ(lerp_whole(-3, -2, 0.5), -3);
+  CHECK_EQ(lerp_whole(most - 1, most, 0.999), most - 1);
+}
