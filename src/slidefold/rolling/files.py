@@ -101,12 +101,18 @@ ms, s, m, h, d, w)
     found: dict[str, Over] = {}
     told = saved.get("columns")
     for name, column in told.items() if isinstance(told, Mapping) else ():
-        for each, single in _lengths(name, column, mistakes):
+        wrong: Mistakes = []
+        for each, single in _lengths(name, column, wrong):
             if each in found:
                 error = ColumnError(f"there would be two columns named {each!r}")
-                mistakes.append((f"columns.{name}", error))
-            elif (over := _column_in(each, f"columns.{name}", single, mistakes)) is not None:
+                wrong.append((f"columns.{name}", error))
+            elif (over := _column_in(each, f"columns.{name}", single, wrong)) is not None:
                 found[each] = over
+        # What is wrong with one of several lengths is mostly wrong with all: it is said once.
+        told_once: dict[str, SlidefoldError] = {}
+        for key, error in wrong:
+            told_once.setdefault(key, error)
+        mistakes += told_once.items()
     said["columns"] = found
     return said, mistakes
 
