@@ -104,8 +104,8 @@ ms, s, m, h, d, w)
         wrong: Mistakes = []
         for each, single in _lengths(name, column, wrong):
             if each in found:
-                error = ColumnError(f"there would be two columns named {each!r}")
-                wrong.append((f"columns.{name}", error))
+                twice = ColumnError(f"there would be two columns named {each!r}")
+                wrong.append((f"columns.{name}", twice))
             elif (over := _column_in(each, f"columns.{name}", single, wrong)) is not None:
                 found[each] = over
         # What is wrong with one of several lengths is mostly wrong with all: it is said once.

@@ -59,24 +59,30 @@ def _end(lines: Sequence[bytes], at: int, delimiter: bytes) -> int:
 
 def _inside_after(line: bytes, delimiter: bytes, inside: bool) -> bool:
     """Tell whether a line ends within quotes; they count at the start of a value only."""
-    position = 0
-    while True:
-        if not inside:
-            if line[position : position + 1] != b'"':
-                position = line.find(delimiter, position)
-                if position < 0:
-                    return False
-                position += 1
-                continue
-            position += 1
-        closing = re.compile(rb'(?:[^"]|"")*+"').match(line, position)
+    if inside:
+        closing = _CLOSING.match(line)
         if closing is None:
             return True
-        inside, position = False, closing.end()
-        following = line.find(delimiter, position)
-        if following < 0:
-            return False
-        position = following + 1
+        line = line[closing.end() - 1 :]  # the closing quote stands for the value
+        line = b"x" + line[1:]
+    return never_closed(line, delimiter)
+
+
+_CLOSING = re.compile(rb'(?:[^"]++|"")*+"(?!")')
+
+
+def never_closed(text: bytes, delimiter: bytes) -> bool:
+    """Tell whether a quote is open at the end of the text: a reader takes all of it for a value.
+
+    >>> never_closed(b'1,"a, ""b"" c"', b","), never_closed(b'1,5" pipe', b",")
+    (False, False)
+    >>> never_closed(b'1,"a', b",")
+    True
+    """
+    if b'"' not in text:
+        return False
+    quoted = re.compile(rb'(?:\A|[\n%b])"(?:[^"]++|"")*+("|\Z)' % re.escape(delimiter))
+    return any(not found[1] for found in quoted.finditer(text))
 
 
 def salvage(
@@ -85,13 +91,24 @@ def salvage(
     parse: Callable[[bytes], Any],
     schema: Any,
     note: Callable[[BadRow], None],
+    unclosed: Callable[[bytes], bool] = lambda _text: False,
 ) -> Any:
     """Parse what can be parsed, by halving what cannot; broken records go to `note`, in order.
 
-    A few broken records among n cost about log2(n) more parses each.
+    A few broken records among n cost about log2(n) more parses each. A record that would swallow
+    those behind it is `unclosed`, and is never parsed.
     """
-    parts = [part.select(schema.names) for part in _halves(file, found, parse, note)]
-    return pa.concat_tables([schema.empty_table(), *parts]) if parts else schema.empty_table()
+    parts: list[Any] = []
+    start = 0
+    for at in [i for i, (_, text) in enumerate(found) if unclosed(text)]:
+        parts += _halves(file, found[start:at], parse, note)
+        line, text = found[at]
+        said = "a quote is never closed"
+        note(BadRow(str(file), line, said, text.decode("utf-8", "replace")))
+        start = at + 1
+    parts += _halves(file, found[start:], parse, note)
+    whole = [part.select(schema.names) for part in parts]
+    return pa.concat_tables(whole) if whole else schema.empty_table()
 
 
 def _halves(

@@ -58,7 +58,7 @@ def load(
     folder = file.parent
     source = read_source(whole.within("source"), folder, engine)
     settings = read_stream(whole.within("stream"), folder, engine, stream)
-    sink = read_sink(whole.within("sink"), folder, engine, stream)
+    sink = read_sink(whole.within("sink"), folder, engine)
     features = read_features(whole.within("features").told, mistakes)
     whole.finish()
     schema = results = None

@@ -149,7 +149,7 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
     return Stream(watermark, emit, late, keys, batch, checkpoint)
 
 
-def read_sink(table: Table, folder: Path, engine: str, streams: bool) -> Sink:
+def read_sink(table: Table, folder: Path, engine: str) -> Sink:
     """Read the table [sink]."""
     path = table.text("path")
     format = _format(table, path, SINKS, engine)
@@ -163,7 +163,7 @@ def read_sink(table: Table, folder: Path, engine: str, streams: bool) -> Sink:
     options = _options(table, spark)
     table.finish()
     url = path if path is not None and ("://" in path or spark) else None
-    if url is not None and engine != "spark":
+    if url is not None and not spark and engine != "spark":
         table.note("path", f"{path!r} can be written by --engine spark only")
     target = folder / path if path is not None and url is None else None
     return Sink(target, format, exists, limit, options, url)

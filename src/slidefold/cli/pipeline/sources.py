@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from slidefold.cli.pipeline.broken import BadRow, records, salvage
+from slidefold.cli.pipeline.broken import BadRow, never_closed, records, salvage
 from slidefold.cli.pipeline.settings import ENDINGS, Source
 from slidefold.errors import DataError
 
@@ -136,21 +136,22 @@ def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], 
     if header is not None and sorted(header) != sorted(schema.names):
         raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
     converts = _csv_converts(source, schema)
-    try:
-        with pa.input_stream(str(file)) as stream:
-            return pyarrow.csv.read_csv(
-                stream, convert_options=converts, **_csv_reads(source, list(source.names) or None)
-            )
-    except _ARROW:
-        pass  # a row is broken: find out which
+    delimiter = source.delimiter.encode()
+    with pa.input_stream(str(file)) as stream:
+        text = stream.read()
+    if not never_closed(text, delimiter):
+        try:
+            reads = _csv_reads(source, list(source.names) or None)
+            return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
+        except _ARROW:
+            pass  # a row is broken: find out which
 
     def parse(text: bytes) -> Any:
         reads = _csv_reads(source, names)
         return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
 
-    with pa.input_stream(str(file)) as stream:
-        found = records(stream.read(), source.delimiter.encode())
-    return salvage(file, found if source.names else found[1:], parse, schema, note)
+    found = records(text, delimiter)[0 if source.names else 1 :]
+    return salvage(file, found, parse, schema, note, lambda record: never_closed(record, delimiter))
 
 
 def _header(source: Source, file: Path) -> list[str]:
@@ -166,7 +167,7 @@ def _header(source: Source, file: Path) -> list[str]:
 # ---- JSON lines -------------------------------------------------------------------------------
 
 
-def _json_schema(_source: Source, file: Path) -> Any:
+def _json_schema(source: Source, file: Path) -> Any:
     # The reader infers types of a whole block, so it is given lines that are whole.
     with pa.input_stream(str(file)) as stream:
         lines = stream.read(_BLOCK).split(b"\n")
@@ -175,20 +176,37 @@ def _json_schema(_source: Source, file: Path) -> Any:
     whole = [line for line in lines if line.strip()]
     if not whole:
         raise DataError(f"{str(file)!r} is empty")
-    found: list[Any] = []
+    options = pyarrow.json.ParseOptions(explicit_schema=pa.schema(source.types))
+    merged = pa.schema([])
 
     def parse(text: bytes) -> Any:
-        found.append(pyarrow.json.read_json(io.BytesIO(text), _json_block(text)).schema)
-        return found[-1].empty_table().select([])
+        nonlocal merged
+        found = pyarrow.json.read_json(io.BytesIO(text), _json_block(text), options).schema
+        merged = _merge(merged, found)
+        return found.empty_table()
 
-    empty = pa.schema([])
-    salvage(file, list(enumerate(whole)), parse, empty, lambda _bad: None)
-    if not found:
+    salvage(file, list(enumerate(whole)), parse, pa.schema([]), lambda _bad: None)
+    if not merged.names:
         raise DataError(f"{str(file)!r} has no line that is a JSON object")
-    merged = pa.unify_schemas(found, promote_options="permissive")
     return pa.schema(
         [pa.field(each.name, pa.string()) if each.type == pa.null() else each for each in merged]
     )
+
+
+def _merge(older: Any, newer: Any) -> Any:
+    """Merge two schemas; of two types that do not go together the older one stays."""
+    for each in newer:
+        known = older.get_field_index(each.name)
+        if known < 0:
+            older = older.append(each)
+            continue
+        try:
+            pair = [pa.schema([older.field(known)]), pa.schema([each])]
+            both = pa.unify_schemas(pair, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            continue
+        older = older.set(known, both.field(0))
+    return older
 
 
 def _json_block(text: bytes) -> Any:
