@@ -72,3 +72,21 @@ class InvariantError(SlidefoldError, AssertionError):
 
 class StateError(SlidefoldError, ValueError):
     """Bytes are not the saved state of what is to be made of them, or a state cannot be saved."""
+
+
+class UsageError(SlidefoldError, ValueError):
+    """A command was given something that it cannot use."""
+
+
+class PipelineError(SlidefoldError, ValueError):
+    """A pipeline file is wrong: every mistake in it, each with its key.
+
+    >>> print(PipelineError("p.toml", [("sink.path", "is missing"), ("source", "is missing")]))
+    p.toml: sink.path: is missing
+    p.toml: source: is missing
+    """
+
+    def __init__(self, file: str, mistakes: list[tuple[str, str]]) -> None:
+        self.file, self.mistakes = file, mistakes
+        lines = (": ".join(part for part in (file, *each) if part) for each in mistakes)
+        super().__init__("\n".join(lines))

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
+from slidefold.errors import DefinitionError
 from slidefold.operators import BUILT_IN
+from slidefold.rolling import read
 from tests.support.user_operators import Longest, made
 
 FEATURES = sf.rolling(
@@ -128,3 +130,45 @@ def test_columns_that_decide_among_peers() -> None:
     both = sf.rolling(on="t", order="o", s=sf.first("x").over("1h"), m=sf.max("y").over("1h"))
     assert both.ties == ("o", "x", "y")
     assert sf.rolling(on="t", order="input", s=sf.first("x").over("1h")).ties == ()
+
+
+def test_a_list_of_lengths_is_a_column_for_each() -> None:
+    saved = {"on": "ts", "columns": {"n": {"operator": "count", "over": ["1h", "1 d", 10]}}}
+    columns = sf.Rolling.from_dict(saved).columns
+    assert {name: str(over) for name, over in columns.items()} == {
+        "n_1h": "count() over time('1h')",
+        "n_1d": "count() over time('1 d')",
+        "n_10": "count() over rows(10)",
+    }
+
+
+def test_every_mistake_of_a_file_is_found_at_once() -> None:
+    saved = {
+        "of": "ts",
+        "columns": {
+            "a": {"operator": "summ", "columns": "x", "over": "1 hour", "by": "k"},
+            "b": {"operator": "count", "over": [{"kind": "session", "gap": "1h"}]},
+            "c": {"operator": "max", "columns": 3, "over": {"kind": "time", "rang": 3}},
+            "d": "max",
+            "e": {"operator": "sum", "columns": "x", "over": "1h", "min_count": 0},
+            "f": {"operator": "sum", "columns": "x", "over": 5},
+            "f_5": {"operator": "sum", "columns": "x", "over": 5},
+            "g": {"operator": "top_k", "columns": "x", "params": 3, "over": 5},
+        },
+    }
+    said, mistakes = read(saved)
+    assert [key for key, _ in mistakes] == [
+        *("of", "on", "columns.a.by", "columns.a.operator", "columns.a.over", "columns.b.over"),
+        *("columns.c.operator", "columns.c.over", "columns.d", "columns.e", "columns.g.operator"),
+    ]
+    assert list(said["columns"]) == ["f", "f_5"]
+    with pytest.raises(DefinitionError, match="a definition has no 'of'"):
+        sf.Rolling.from_dict(saved)
+
+
+def test_a_list_of_lengths_collides_with_a_column() -> None:
+    column = {"operator": "sum", "columns": "x", "over": 5}
+    _, mistakes = read({"on": "t", "columns": {"f_5": column, "f": {**column, "over": [5]}}})
+    assert [(key, str(error)) for key, error in mistakes] == [
+        ("columns.f", "there would be two columns named 'f_5'")
+    ]

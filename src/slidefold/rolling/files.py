@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import timedelta
 from difflib import get_close_matches
@@ -10,7 +11,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from slidefold.errors import DefinitionError, SlidefoldError
+from slidefold.errors import ColumnError, DefinitionError, SlidefoldError
 from slidefold.operators import (
     NAMED,
     Operator,
@@ -19,13 +20,15 @@ from slidefold.operators import (
     UserOperator,
     struct,
 )
-from slidefold.windows import KINDS, Rows, Time, WindowKind
+from slidefold.windows import KINDS, Rows, Time, WindowKind, window_of
 from slidefold.windows.durations import nanoseconds
 
 if TYPE_CHECKING:
     from slidefold.rolling.definition import Rolling
 
 _FUNCTIONS: dict[str, Any] = dict(NAMED)
+# Each with the key it is at, such as columns.total.over.
+Mistakes = list[tuple[str, SlidefoldError]]
 _KEYS = ("on", "by", "every", "offset", "order", "columns")
 _COLUMN_KEYS = (
     "operator",
@@ -58,16 +61,78 @@ def to_dict(definition: Rolling) -> dict[str, Any]:
 
 
 def from_dict(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `rolling` that saved values say."""
-    _require_known("a definition", saved, _KEYS)
-    if "on" not in saved or not isinstance(saved.get("columns"), Mapping):
-        raise DefinitionError("a definition needs 'on' and a table of 'columns'")
-    said = dict(saved)
-    for name in ("every",):
-        if isinstance(said.get(name), Mapping):
-            said[name] = _window_in(said[name])
-    said["columns"] = {name: _column_in(name, told) for name, told in saved["columns"].items()}
+    """Return the arguments of `rolling` that saved values say; the first mistake is raised."""
+    said, mistakes = read(saved)
+    if mistakes:
+        raise mistakes[0][1]
     return said
+
+
+def read(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Mistakes]:
+    """Return the arguments of `rolling` that are right, and every mistake with its key.
+
+    >>> column = {"operator": "summ", "colums": "x", "over": "1 hour"}
+    >>> for key, error in read({"on": "ts", "columns": {"total": column}})[1]:
+    ...     print(f"{key}: {error}")
+    columns.total.colums: the column 'total' has no 'colums'; did you mean 'columns'?
+    columns.total.operator: the column 'total' has the operator 'summ', which does not exist; did \
+you mean 'sum'?
+    columns.total.over: '1 hour' is not a duration such as '90s', '15m' or '1h30m' (units: ns, us, \
+ms, s, m, h, d, w)
+    """
+    mistakes: Mistakes = []
+    _require_known("a definition", saved, _KEYS, mistakes, "")
+    said = {key: value for key, value in saved.items() if key in _KEYS}
+    if "on" not in saved or not isinstance(saved.get("columns"), Mapping):
+        missing = "on" if "on" not in saved else "columns"
+        mistakes.append(
+            (missing, DefinitionError("a definition needs 'on' and a table of 'columns'"))
+        )
+    if isinstance(said.get("every"), Mapping):
+        with _noting(mistakes, "every"):
+            said["every"] = _window_in(said["every"])
+    found: dict[str, Over] = {}
+    told = saved.get("columns")
+    for name, column in told.items() if isinstance(told, Mapping) else ():
+        wrong: Mistakes = []
+        for each, single in _lengths(name, column, wrong):
+            if each in found:
+                twice = ColumnError(f"there would be two columns named {each!r}")
+                wrong.append((f"columns.{name}", twice))
+            elif (over := _column_in(each, f"columns.{name}", single, wrong)) is not None:
+                found[each] = over
+        # What is wrong with one of several lengths is mostly wrong with all: it is said once.
+        told_once: dict[str, SlidefoldError] = {}
+        for key, error in wrong:
+            told_once.setdefault(key, error)
+        mistakes += told_once.items()
+    said["columns"] = found
+    return said, mistakes
+
+
+def _lengths(name: str, saved: Any, mistakes: Mistakes) -> Iterator[tuple[str, Any]]:
+    """A column over a list of lengths is one for each: delay over 1h and 6h, delay_1h, delay_6h."""
+    lengths = saved.get("over") if isinstance(saved, Mapping) else None
+    if not isinstance(lengths, list | tuple):
+        yield name, saved
+        return
+    if not lengths or not all(isinstance(each, int | str) for each in lengths):
+        error = DefinitionError(
+            f"the column {name!r} has a list of windows that are not all durations or numbers of "
+            "rows: give each a column of its own"
+        )
+        mistakes.append((f"columns.{name}.over", error))
+        return
+    for each in lengths:
+        yield f"{name}_{str(each).replace(' ', '')}", {**saved, "over": each}
+
+
+@contextmanager
+def _noting(mistakes: Mistakes, key: str) -> Iterator[None]:
+    try:
+        yield
+    except SlidefoldError as error:
+        mistakes.append((key, error))
 
 
 def _column_out(over: Over, default: str) -> dict[str, Any]:
@@ -87,16 +152,24 @@ def _column_out(over: Over, default: str) -> dict[str, Any]:
     return saved
 
 
-def _column_in(name: str, saved: Any) -> Over:
-    where = f"the column {name!r}"
+def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | None:
+    where, before = f"the column {name!r}", len(mistakes)
     if not isinstance(saved, Mapping) or "operator" not in saved or "over" not in saved:
-        raise DefinitionError(f"{where} needs 'operator' and 'over'")
-    _require_known(where, saved, _COLUMN_KEYS)
-    window = saved["over"]
-    if isinstance(window, Mapping):
-        window = _window_in(window)
-    said = {key: saved[key] for key in ("closed", "min_count", "algorithm") if key in saved}
-    return _operator_in(where, saved).over(window, **said)
+        mistakes.append((key, DefinitionError(f"{where} needs 'operator' and 'over'")))
+        return None
+    _require_known(where, saved, _COLUMN_KEYS, mistakes, f"{key}.")
+    operator = window = None
+    with _noting(mistakes, f"{key}.operator"):
+        operator = _operator_in(where, saved)
+    with _noting(mistakes, f"{key}.over"):
+        window = saved["over"]
+        window = window_of(_window_in(window) if isinstance(window, Mapping) else window)
+    if len(mistakes) > before or operator is None:
+        return None
+    said = {each: saved[each] for each in ("closed", "min_count", "algorithm") if each in saved}
+    with _noting(mistakes, key):
+        return operator.over(window, **said)
+    return None
 
 
 def _operator_out(operator: Operator) -> dict[str, Any]:
@@ -126,7 +199,9 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
 def _operator_in(where: str, saved: Mapping[str, Any]) -> Operator:
     name = saved["operator"]
     columns = saved.get("columns", [])
-    columns = [columns] if isinstance(columns, str) else list(columns)
+    columns = [columns] if isinstance(columns, str) else columns
+    if not isinstance(columns, list | tuple):
+        raise DefinitionError(f"{where} has columns that are no names: {columns!r}")
     if not isinstance(name, str):
         raise DefinitionError(f"{where} has an operator that is no name: {name!r}")
     if ":" in name:
@@ -140,10 +215,11 @@ def _operator_in(where: str, saved: Mapping[str, Any]) -> Operator:
         )
     function = _FUNCTIONS.get(name)
     if function is None:
-        near = get_close_matches(name, _FUNCTIONS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = nearest(name, _FUNCTIONS)
         raise DefinitionError(f"{where} has the operator {name!r}, which does not exist{hint}")
-    said = dict(saved.get("params", {}))
+    said = saved.get("params", {})
+    if not isinstance(said, Mapping):
+        raise DefinitionError(f"{where} has params that are no table: {said!r}")
     try:
         return function(*columns, **said)  # type: ignore[no-any-return]
     except SlidefoldError:
@@ -155,15 +231,18 @@ def _operator_in(where: str, saved: Mapping[str, Any]) -> Operator:
 def _imported(where: str, name: str) -> OperatorFactory:
     module, _, path = name.partition(":")
     found: Any = None
+    reason = ""
     if all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         try:
             found = import_module(module)
             for part in path.split("."):
                 found = getattr(found, part)
-        except (ImportError, AttributeError):
-            found = None
+        except Exception as error:  # whatever a module does while it is imported
+            found, reason = None, f": {error}"
     if not isinstance(found, OperatorFactory):
-        raise DefinitionError(f"{where} has the operator {name!r}, which cannot be imported")
+        raise DefinitionError(
+            f"{where} has the operator {name!r}, which cannot be imported{reason}"
+        )
     return found
 
 
@@ -184,9 +263,10 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
     cls = KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise DefinitionError(f"a window is of a kind {', '.join(KINDS)}, got {kind!r}")
-    _require_known(
-        f"a {kind} window", said, tuple(each.name for each in fields(cls) if each.compare)
-    )
+    known = tuple(each.name for each in fields(cls) if each.compare)
+    for key in said:
+        if key not in known:
+            raise DefinitionError(f"a {kind} window has no {key!r}{nearest(key, known)}")
     if issubclass(cls, Rows | Time) and "closed" not in said:
         said["settled"] = False
     try:
@@ -206,9 +286,16 @@ def _length(value: Any) -> Any:
     return f"{nanoseconds(value) // 1000}us"
 
 
-def _require_known(what: str, saved: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in saved:
-        if key not in known:
-            near = get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise DefinitionError(f"{what} has no {key!r}{hint}")
+def _require_known(
+    what: str, saved: Mapping[str, Any], known: tuple[str, ...], mistakes: Mistakes, key: str
+) -> None:
+    for each in saved:
+        if each not in known:
+            error = DefinitionError(f"{what} has no {each!r}{nearest(each, known)}")
+            mistakes.append((f"{key}{each}", error))
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """The end of a sentence about a word that is not known: the nearest one that is."""
+    near = get_close_matches(str(word), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

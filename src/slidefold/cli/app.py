@@ -1,0 +1,30 @@
+"""The commands of `slidefold`, one file each."""
+
+from __future__ import annotations
+
+import typer
+
+from slidefold.cli.bench import bench
+from slidefold.cli.check import check
+from slidefold.cli.explain import explain
+from slidefold.cli.run import run
+
+app = typer.Typer(
+    name="slidefold",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="""Sliding-window features from a file that says what is computed.
+
+A pipeline file names a source, the features and a sink; `slidefold run --help` shows one. Begin
+with `slidefold explain pipeline.toml`: it reads the file, lists every mistake in it, and says how
+each feature would be computed.
+
+Exit codes: 0 all is well; 1 the run or the data failed, or results differ; 2 the command or the
+file is wrong; 130 stopped with Ctrl-C. With `--json` every line of output is one JSON object.
+""",
+)
+
+for command in (run, explain, check, bench):
+    app.command()(command)

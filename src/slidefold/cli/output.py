@@ -1,0 +1,127 @@
+"""What commands say: progress on a terminal, plain lines elsewhere, or JSON, an object a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from slidefold.cli.pipeline.sinks import json_line
+
+
+class Output:
+    """Results to standard output, progress and errors to standard error; JSON all to the first."""
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.results = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        self.progress = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+    def step(self, event: str, text: str, **facts: Any) -> None:
+        """Say what is going on."""
+        if self.as_json:
+            self._object(event, facts)
+        else:
+            self.progress.print(Text(text, "dim" if self.progress.is_terminal else ""))
+
+    def say(self, event: str, text: str, style: str = "", **facts: Any) -> None:
+        """Say a result."""
+        if self.as_json:
+            self._object(event, facts)
+        else:
+            self.results.print(Text(text, style))
+
+    def error(self, text: str, **facts: Any) -> None:
+        """Say what went wrong."""
+        if self.as_json:
+            self._object("error", {"message": text, **facts})
+        else:
+            self.progress.print(Text(text, "red" if self.progress.is_terminal else ""))
+
+    def rows(self, names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
+        """Show a table of results; as JSON, an object a row."""
+        if self.as_json:
+            for row in rows:
+                self._object("row", dict(zip(names, row, strict=True)))
+            return
+        numeric = [
+            any(isinstance(row[i], int | float) and not isinstance(row[i], bool) for row in rows)
+            for i in range(len(names))
+        ]
+        if self.results.is_terminal:
+            table = Table(title=title or None, title_justify="left", box=None, header_style="bold")
+            for name, number in zip(names, numeric, strict=True):
+                table.add_column(name, justify="right" if number else "left", overflow="fold")
+            for row in rows:
+                table.add_row(*(Text(shown(value)) for value in row))
+            self.results.print(table)
+            return
+        if title:
+            self.results.print(Text(title))
+        lines = [list(names), *([shown(value) for value in row] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            cells = (
+                text.rjust(width) if number else text.ljust(width)
+                for text, width, number in zip(line, widths, numeric, strict=True)
+            )
+            self.results.print(Text("  ".join(cells).rstrip()))
+
+    @contextmanager
+    def working(self, text: str, total: int | None = None) -> Iterator[Progressing]:
+        """Show that something is being done: a bar on a terminal, nothing elsewhere."""
+        if self.as_json or not self.progress.is_terminal:
+            yield Progressing(None, None)
+            return
+        counted = (BarColumn(), MofNCompleteColumn()) if total is not None else ()
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), *counted, TimeElapsedColumn())
+        with Progress(*columns, console=self.progress, transient=True) as bar:
+            yield Progressing(bar, bar.add_task(text, total=total))
+
+    def _object(self, event: str, facts: dict[str, Any]) -> None:
+        print(json_line({"event": event, **facts}), flush=True)
+
+
+class Progressing:
+    """A bar that moves, or nothing."""
+
+    def __init__(self, bar: Progress | None, task: Any) -> None:
+        self.bar, self.task = bar, task
+
+    def advance(self, by: int = 1) -> None:
+        """Move on."""
+        if self.bar is not None:
+            self.bar.advance(self.task, by)
+
+    def tell(self, text: str) -> None:
+        """Change what is said beside the bar."""
+        if self.bar is not None:
+            self.bar.update(self.task, description=text)
+
+
+def shown(value: Any) -> str:
+    """A value in a cell: numbers in a few digits, nothing for null.
+
+    >>> shown(1234.5678), shown(1234567), shown(None), shown(["a", 1])
+    ('1234.57', '1234567', '', '["a", 1]')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | dict):
+        return json_line(value)
+    return str(value)

@@ -1,0 +1,208 @@
+"""What the tables [source], [stream] and [sink] of a pipeline file say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from slidefold.cli.pipeline.tables import Mistakes, Table
+from slidefold.cli.pipeline.types import type_of
+from slidefold.errors import SlidefoldError
+from slidefold.rolling import nearest
+from slidefold.windows.durations import nanoseconds
+
+# How the files of a format end; the first is what a directory of them is searched for too.
+ENDINGS = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
+    "json": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz"),
+}
+SINKS = (*ENDINGS, "console")
+BAD_ROWS = ("fail", "skip", "side")
+EMIT = ("final", "arrival", "revise", "change")
+LATE = ("drop", "side")
+SPARK = "spark:"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from: a file or a folder of files."""
+
+    path: str | None
+    format: str
+    types: Mapping[str, Any] = field(default_factory=dict)
+    bad_rows: str = "fail"
+    side: Path | None = None
+    delimiter: str = ","
+    names: tuple[str, ...] = ()
+    nulls: tuple[str, ...] = ("",)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def only_spark(self) -> bool:
+        """Whether only Spark can read it."""
+        return self.format.startswith(SPARK) or "://" in (self.path or "")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How rows are taken when they come late and out of order."""
+
+    watermark: str | int | None
+    emit: str
+    late: str
+    id: tuple[str, ...]
+    batch: int
+    checkpoint: str | None
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where results go."""
+
+    path: Path | None
+    format: str
+    exists: str = "fail"
+    limit: int = 20
+    options: Mapping[str, str] = field(default_factory=dict)
+    url: str | None = None  # where only Spark can write
+
+    def check_results(self, results: Any, mistakes: Mistakes) -> None:
+        """Refuse columns that the format cannot hold."""
+        if self.format == "csv" and results is not None:
+            nested = [each.name for each in results if pa.types.is_nested(each.type)]
+            if nested:
+                mistakes.note("sink.format", f"csv cannot hold {', '.join(nested)}: use parquet")
+
+
+def read_source(table: Table, folder: Path, engine: str) -> Source:
+    """Read the table [source]."""
+    path = table.text("path")
+    format = _format(table, path, tuple(ENDINGS), engine)
+    spark = format.startswith(SPARK)
+    if path is None and not spark and table.told:
+        table.note("path", "is missing: a file, or a folder of files")
+    bad_rows = table.word("bad_rows", BAD_ROWS, "fail")
+    side = table.text("side")
+    if (side is not None) != (bad_rows == "side"):
+        table.note("side", 'is where bad rows go, and belongs to bad_rows = "side"')
+    delimiter = table.text("delimiter", "\t" if path and ".tsv" in path else ",") or ","
+    if len(delimiter.encode()) != 1:
+        table.note("delimiter", f"must be one character, got {delimiter!r}")
+    names, nulls = table.names("names"), table.names("nulls") or ("",)
+    types = {}
+    declared = table.within("columns")
+    for name, word in declared.told.items():
+        try:
+            types[name] = type_of(word)
+        except SlidefoldError as error:
+            declared.note(name, error)
+    for name, value in (("names", names), ("nulls", table.told.get("nulls"))):
+        if value and format != "csv":
+            table.note(name, f"is for csv, and the source is {format}")
+    if format == "parquet":
+        if types:
+            table.note("columns", "parquet files know their types")
+        if bad_rows != "fail":
+            table.note("bad_rows", "is for csv and json")
+    options = _options(table, spark)
+    table.finish()
+    target = None if side is None else folder / side
+    where = path if path is None or "://" in path else str(folder / path)
+    if where is not None and "://" in where and engine != "spark":
+        table.note("path", f"{path!r} can be read by --engine spark only")
+    elif where is not None and not spark and "://" not in where and not Path(where).exists():
+        table.note("path", f"there is no file or folder {where!r}")
+    return Source(where, format, types, bad_rows, target, delimiter, names, nulls, options)
+
+
+def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Stream:
+    """Read the table [stream]; a watermark is needed where rows are streamed."""
+    watermark = table.value("watermark", (str, int), "a duration such as '10m'")
+    if isinstance(watermark, str):
+        try:
+            nanoseconds(watermark)
+        except SlidefoldError as error:
+            table.note("watermark", error)
+    elif watermark is not None and watermark < 0:
+        table.note("watermark", f"must not be negative, got {watermark}")
+    if streams and watermark is None:
+        table.note("watermark", "--stream needs it: how late rows may come, such as '10m'")
+    emit = table.word("emit", EMIT, "final")
+    late = table.word("late", LATE, "drop")
+    keys = table.names("id")
+    if (emit == "revise") != bool(keys):
+        table.note("id", 'names the columns that tell rows apart, and belongs to emit = "revise"')
+    batch = table.whole("batch", 10_000)
+    checkpoint = table.text("checkpoint")
+    if checkpoint is not None and "://" not in checkpoint:
+        checkpoint = str(folder / checkpoint)
+    if streams and engine == "spark" and checkpoint is None:
+        table.note(
+            "checkpoint", "--engine spark --stream needs it: a folder that it continues from"
+        )
+    table.finish()
+    return Stream(watermark, emit, late, keys, batch, checkpoint)
+
+
+def read_sink(table: Table, folder: Path, engine: str) -> Sink:
+    """Read the table [sink]."""
+    path = table.text("path")
+    format = _format(table, path, SINKS, engine)
+    spark = format.startswith(SPARK)
+    if path is None and format != "console" and not spark and table.told:
+        table.note("path", 'is missing: a file to write, or format = "console"')
+    if path is not None and format == "console":
+        table.note("path", "the console has none")
+    exists = table.word("exists", ("fail", "replace"), "fail")
+    limit = table.whole("limit", 20, least=0)
+    options = _options(table, spark)
+    table.finish()
+    url = path if path is not None and ("://" in path or spark) else None
+    if url is not None and not spark and engine != "spark":
+        table.note("path", f"{path!r} can be written by --engine spark only")
+    target = folder / path if path is not None and url is None else None
+    return Sink(target, format, exists, limit, options, url)
+
+
+def _format(table: Table, path: str | None, known: tuple[str, ...], engine: str) -> str:
+    """Return the format that is said, or that a path ends in; parquet where there is a mistake."""
+    said = table.text("format")
+    if said is None and path is not None:
+        found = [name for name, ends in ENDINGS.items() if path.lower().endswith(ends)]
+        if found:
+            return found[0]
+        table.note("format", f"is missing, and {path!r} does not tell: {', '.join(known)}")
+    elif said is None and table.told:
+        table.note("format", f"is missing: {', '.join(known)}")
+    elif said is not None and said.startswith(SPARK) and len(said) > len(SPARK):
+        if engine == "spark":
+            return said
+        table.note("format", f"{said!r} needs --engine spark")
+        return said
+    elif said is not None and said not in known:
+        hint = nearest(said, known) or '; other formats of Spark are "spark:name"'
+        table.note("format", f"{said!r} is none of {', '.join(known)}{hint}")
+    elif said is not None:
+        return said
+    return "parquet"
+
+
+def _options(table: Table, spark: bool) -> dict[str, str]:
+    """Return the options of a Spark format, all as strings, as Spark takes them."""
+    options = table.within("options").told
+    if options and not spark:
+        table.note("options", 'are for formats of Spark, such as format = "spark:delta"')
+    found = {}
+    for name, value in options.items():
+        if isinstance(value, bool):
+            found[name] = str(value).lower()
+        elif isinstance(value, str | int | float):
+            found[name] = str(value)
+        else:
+            table.note(f"options.{name}", f"must be a string or a number, got {value!r}")
+    return found

@@ -1,0 +1,40 @@
+"""`slidefold run`."""
+
+from __future__ import annotations
+
+from slidefold.cli.guard import guarded
+from slidefold.cli.local import run_local
+from slidefold.cli.options import AsJson, Overwrite, PipelineFile
+from slidefold.cli.output import Output
+from slidefold.cli.pipeline import load
+
+
+def run(pipeline: PipelineFile, overwrite: Overwrite = False, json: AsJson = False) -> None:
+    """Run a pipeline file: read its source, compute its features, write its sink.
+
+    Everything is checked before anything starts, and every mistake is listed. Results appear under
+    their name when they are whole; a run that fails or is stopped leaves nothing behind.
+
+    A pipeline file, with paths relative to its folder:
+
+        [source]
+        path = "trades.csv"          # or .parquet, .jsonl, or a folder of such files
+        bad_rows = "skip"            # csv and json: fail (the default), skip, side
+        columns = { ts = "timestamp", price = "float64" }   # what is not said is read off the rows
+
+        [features]
+        on = "ts"
+        by = "symbol"
+
+        [features.columns]
+        n     = { operator = "count", over = "1h" }
+        mean  = { operator = "mean", columns = "price", over = ["1h", "6h"] }   # mean_1h, mean_6h
+        where = { operator = "max_by", columns = ["venue", "price"], over = 100 }   # 100 rows
+        own   = { operator = "my.module:Operator", columns = "price", over = "1d" }
+
+        [sink]
+        path = "features.parquet"    # or .csv, .jsonl; format = "console" shows some rows
+    """
+    out = Output(json)
+    with guarded(out):
+        run_local(load(pipeline, overwrite=overwrite), out, overwrite)

@@ -1,0 +1,93 @@
+"""Files of results: whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from slidefold.cli.pipeline.sinks import OPENS, file_sink
+from slidefold.errors import DataError
+
+TABLE = pa.table({"t": [1, 2], "k": ["a", None]})
+
+
+@pytest.mark.parametrize("format", OPENS)
+def test_a_file_appears_when_it_is_whole(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "out"
+    with file_sink(path, format, replace=False) as sink:
+        sink.write(TABLE)
+        sink.write(TABLE)
+        assert not path.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    if format == "json":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    else:
+        reads = {"csv": pyarrow.csv.read_csv, "parquet": pyarrow.parquet.read_table}
+        rows = reads[format](path).to_pylist()
+    assert [row["t"] for row in rows] == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("format", OPENS)
+def test_half_a_file_is_none(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "out"
+    path.write_text("before")
+
+    def stopped() -> None:
+        with file_sink(path, format, replace=True) as sink:
+            sink.write(TABLE)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert path.read_text() == "before"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_made_meanwhile_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+
+    def overtaken() -> None:
+        with file_sink(path, "csv", replace=False) as sink:
+            sink.write(TABLE)
+            path.write_text("another's")
+
+    with pytest.raises(DataError, match="made by somebody else meanwhile"):
+        overtaken()
+    assert path.read_text() == "another's"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataError, match="cannot be written: "),
+        file_sink(tmp_path / "no" / "out", "json", replace=False) as sink,
+    ):
+        sink.write(TABLE)
+
+
+def test_json_has_a_word_for_everything(tmp_path: Path) -> None:
+    values = {
+        "when": datetime(2024, 1, 2, tzinfo=UTC),
+        "long": timedelta(seconds=90),
+        "exact": Decimal("1.10"),
+        "raw": b"\x00\xff",
+        "odd": [float("inf"), float("-inf"), float("nan"), 1.5],
+        "pair": {"a": True, "b": None},
+    }
+    with file_sink(tmp_path / "out", "json", replace=False) as sink:
+        sink.write(pa.Table.from_pylist([values]))
+    assert json.loads((tmp_path / "out").read_text()) == {
+        "when": "2024-01-02T00:00:00+00:00",
+        "long": 90.0,
+        "exact": "1.10",
+        "raw": "AP8=",
+        "odd": ["Infinity", "-Infinity", "NaN", 1.5],
+        "pair": {"a": True, "b": None},
+    }
