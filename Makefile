@@ -85,6 +85,14 @@ bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes argume
 fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes arguments)
 	@$(PY) -m tools.fuzz $(FUZZ)
 
+# The pages and pictures that are generated are written first; a test finds them stale. The banner
+# that is turned off is about a later major version of mkdocs, which is not the pinned one.
+.PHONY: docs
+docs: $(VENV)/.docs $(VENV)/.native ## The documentation as a site in build/site
+	@$(PY) -m tools.docs
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "docs: build/site/index.html"
+
 # ---- check ------------------------------------------------------------------------------------
 
 .PHONY: lint

@@ -95,6 +95,8 @@ def var(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> 
 def std(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
     """The standard deviation, the square root of `var`.
 
+    Its numerics, and where it is None, are those of `var`. Commutative. State: 32 bytes.
+
     >>> import slidefold as sf
     >>> w = sf.Window(sf.std(ddof=0), sf.rows(2))
     >>> [w.push(x) for x in (1.0, 3.0, 3.0)]

@@ -44,9 +44,9 @@ def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) 
     """About the value that a share q of the values lies below (KLL), a float.
 
     The rank is wrong by less than 1.33% at k = 200 with 99% confidence, by less for larger k; up to
-    64 values are exact. NaN is left out. Commutative, but equal windows may give different results
-    within that bound. State: the values, then a sketch of about `8 * k` bytes. Needs
-    `pip install slidefold[sketches]`, and enters Python for every combine.
+    64 values are exact. NaN is left out. Equal windows may give different results within that
+    bound, so it counts as not commutative. State: the values, then a sketch of about `8 * k` bytes.
+    Needs `pip install slidefold[sketches]`, and enters Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.approx_quantile(q=0.5), sf.rows(3))
@@ -63,8 +63,9 @@ def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
 
     The result is a compact sketch of the datasketches package, whose unions, intersections and
     differences it offers; the relative error of an estimate is about `2 / sqrt(2 ** lg_k)` with 95%
-    confidence. Commutative. State: the values, then a sketch of up to `8 * 2 ** lg_k` bytes. Needs
-    `pip install slidefold[sketches]`, and enters Python for every combine.
+    confidence. Counts as not commutative. State: the values, then a sketch of up to
+    `8 * 2 ** lg_k` bytes. Needs `pip install slidefold[sketches]`, and enters Python for every
+    combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.theta(), sf.rows(3))
@@ -81,9 +82,9 @@ def frequent_items(
     """The strings that occur most often, as a list of `(item, estimate)`, most frequent first.
 
     Only items that surely occur at least `at_least` times; of n values, every item with more than
-    `n * 3.5 / 2 ** lg_max_k` occurrences is among them. Commutative, but equal windows may differ
-    within that bound. State: the values, then a map of up to `2 ** lg_max_k` items. Needs
-    `pip install slidefold[sketches]`, and enters Python for every combine.
+    `n * 3.5 / 2 ** lg_max_k` occurrences is among them. Equal windows may differ within that bound,
+    so it counts as not commutative. State: the values, then a map of up to `2 ** lg_max_k` items.
+    Needs `pip install slidefold[sketches]`, and enters Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.frequent_items(), sf.rows(3))

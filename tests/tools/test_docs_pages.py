@@ -1,0 +1,139 @@
+"""What is generated in docs/ is as its sources say, and nothing is left out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import slidefold as sf
+from slidefold.operators import BUILT_IN
+from tools.docs import api, operators, pages
+from tools.docs.__main__ import main
+from tools.docs.algorithms import filled
+from tools.docs.words import header, invariants
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def test_nothing_is_stale() -> None:
+    found = [str(path.relative_to(ROOT)) for path in pages.stale()]
+    assert found == [], "run `python -m tools.docs` (or `make docs`) and commit what it writes"
+
+
+def test_what_is_stale_is_found_and_written(tmp_path: Path) -> None:
+    assert pages.write(tmp_path)
+    (tmp_path / "page.md").write_text("<!-- generated: cost recalc -->\nfree\n<!-- end -->\n")
+    picture = tmp_path / "img" / "trace-daba.svg"
+    picture.write_text(picture.read_text().replace("insert a", "insert b"))
+    assert pages.stale(tmp_path) == [picture, tmp_path / "page.md"]
+    pages.write(tmp_path)
+    assert pages.stale(tmp_path) == []
+    assert "Query n - 1 combines" in (tmp_path / "page.md").read_text()
+
+
+def test_check_only_checks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        value
+        for name, value in vars(sf.algorithms).items()
+        if name in sf.algorithms.__all__
+        and isinstance(value, type)
+        and (name == "KeyedWindows" or not value.__subclasses__())
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_algorithm_has_its_page(kind: type) -> None:
+    slug = re.sub(r"(?<!^)(?<!B)([A-Z])", r"-\1", kind.__name__).lower()
+    text = (DOCS / "algorithms" / f"{slug}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {kind.__name__}\n")
+    if kind is not sf.algorithms.KeyedWindows:  # a set of windows: no readable version to draw
+        for part in (f"trace-{slug}.svg", "curve-", "generated: invariants", "generated: cost"):
+            assert part in text, part
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"- (\S+\.md)$", text, re.MULTILINE))
+    there = {str(path.relative_to(DOCS)) for path in DOCS.glob("**/*.md")}
+    assert there - listed == set()
+    assert listed - there == {"reference/api.md"}  # made while the site is built
+
+
+# ---- operators ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", operators.everything())
+def test_docstrings_say_what_the_registry_says(name: str) -> None:
+    """Algebra and size are written for people; here they are held against the native code."""
+    doc = " ".join((inspect.getdoc(operators.everything()[name]) or "").split())
+    said, made = operators.algebra(name), operators.variants(name)
+    commutes = re.search(r"\bCommutative|Does not commute|not commutative", doc)
+    assert commutes, "the docstring does not say whether it commutes"
+    assert (commutes[0] == "Commutative") == (said["commutative"] == "yes")
+    assert ("invertible" in doc) == (said["invertible"] != "no")
+    assert ("elective" in doc) == (said["selective"] == "yes")
+    assert "State" in doc
+    sizes = {int(size) for size in re.findall(r"State: (\d+)(?: or \d+)? bytes[.;]", doc)}
+    sizes |= {int(size) for size in re.findall(r"State: \d+ or (\d+) bytes[.;]", doc)}
+    if sizes:
+        assert sizes == {each.traits.state_bytes for each in made.values()}
+    assert ">>> " in doc
+
+
+def test_the_page_has_every_operator_once() -> None:
+    text = operators.page()
+    sections = re.findall(r"^### (\w+)$", text, re.MULTILINE)
+    assert len(sections) == len(set(sections))
+    public = {name for name in sf.__all__ if name in BUILT_IN or name in sections}
+    assert set(sections) == public
+    assert set(BUILT_IN) <= set(sections)
+
+
+# ---- headers and the API ------------------------------------------------------------------------
+
+
+def test_invariants_are_taken_from_a_header() -> None:
+    class Module:
+        """Title.
+
+        Layout: a row.
+
+        Invariants (v is the window):
+          I1  one,
+              and a half.
+          I2  v[0] * v[1] |A|.
+
+        Cost in combines: none.
+        """
+
+    assert header(Module)["Cost"] == "in combines: none."
+    assert invariants(Module) == (
+        "v is the window.\n\n| | |\n|---|---|\n| I1 | one, and a half. |\n"
+        "| I2 | v[0] \\* v[1] \\|A\\|. |"
+    )
+
+
+def test_text_outside_the_marks_is_left_alone() -> None:
+    text = "before\n<!-- generated: paper daba -->\nold\n<!-- end -->\nafter\n"
+    done = filled(text)
+    assert done.startswith("before\n<!-- generated: paper daba -->\nTangwongsan")
+    assert done.endswith("\n<!-- end -->\nafter\n")
+    assert filled(done) == done
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    text = api.page()
+    headings = set(re.findall(r"^### (\w+)$", text, re.MULTILINE))
+    missing = set(sf.__all__) - headings - api.SHOWN_ELSEWHERE
+    assert missing == set()
+    assert {"EmptyWindowError", "DabaLite"} <= headings
+    assert "#### Window.push" in text

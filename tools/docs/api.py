@@ -1,0 +1,91 @@
+"""The API reference, made from docstrings while the site is built."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import slidefold as sf
+from slidefold.operators import BUILT_IN
+from tools.docs.words import markdown, signature
+
+HEAD = """# API
+
+Everything that `import slidefold as sf` offers, from its docstrings. The operators have
+[a page of their own](operators.md).
+"""
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Definitions over tables": ("rolling", "Rolling", "Over"),
+    "Windows": ("time", "rows", "delta", "session", "punctuated"),
+    "One live window": ("Window", "plan", "Plan"),
+    "Operators of your own": ("operator", "Fold", "check", "Report"),
+    "Results of sketches": ("BloomFilter", "CountMinSketch", "Moments", "NaiveBayesModel"),
+}
+SHOWN_ELSEWHERE = {
+    *BUILT_IN,
+    *("approx_quantile", "theta", "frequent_items", "struct", "Operator"),
+    *("algorithms", "errors"),
+    *("Time", "Rows", "Delta", "Session", "Punctuated"),  # what the functions of these names make
+}
+
+
+def leftovers() -> list[str]:
+    """Public names that no section has: they get one of their own."""
+    placed = {name for names in SECTIONS.values() for name in names}
+    return [name for name in sf.__all__ if name not in placed | SHOWN_ELSEWHERE]
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    sections = dict(SECTIONS)
+    if leftovers():
+        sections["More"] = tuple(leftovers())
+    for title, names in sections.items():
+        parts.append(f"## {title}\n")
+        for name in names:
+            parts += item(getattr(sf, name), f"sf.{name}")
+    parts.append("## Algorithms\n\nFrom `slidefold.algorithms`; each has [its page]"
+                 "(../algorithms/index.md).\n")  # fmt: skip
+    for name in sf.algorithms.__all__:
+        value = getattr(sf.algorithms, name)
+        if callable(value):
+            parts += item(value, name)
+    parts.append("## Errors\n\nFrom `slidefold.errors`. Every one is a `SlidefoldError`.\n")
+    for name, value in vars(sf.errors).items():
+        if isinstance(value, type):
+            bases = ", ".join(f"`{base.__name__}`" for base in value.__bases__)
+            parts.append(f"### {name}\n\nA {bases}. {inspect.getdoc(value)}\n")
+    return "\n".join(parts)
+
+
+def item(value: Any, name: str) -> Iterator[str]:
+    """A function, or a class with its methods."""
+    yield f"### {name.removeprefix('sf.')}\n"
+    yield f"```text\n{signature(value, name)}\n```\n"
+    yield markdown(value.__doc__ or "") + "\n"
+    if inspect.isclass(value):
+        for method, doc, call in methods(value):
+            yield f"#### {value.__name__}.{method}\n"
+            if call:
+                yield f"```text\n{call}\n```\n"
+            yield markdown(doc) + "\n"
+
+
+def methods(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """The public methods and properties that have a docstring: name, docstring, how to call it."""
+    seen: set[str] = set()
+    for base in kind.__mro__:
+        if not base.__module__.startswith("slidefold"):
+            continue
+        for name, value in vars(base).items():
+            if name.startswith("_") or name in seen:
+                continue
+            seen.add(name)
+            function = value.__func__ if isinstance(value, classmethod) else value
+            doc = getattr(function, "__doc__", None)
+            if not doc or not (callable(function) or inspect.isdatadescriptor(function)):
+                continue
+            call = signature(function, name) if callable(function) else ""
+            yield name, doc, call.replace("(cls, ", "(").replace("(cls)", "()")

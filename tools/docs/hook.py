@@ -1,0 +1,15 @@
+"""What mkdocs calls while it builds the site (mkdocs.yml, `hooks`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from tools.docs import api
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the API reference, which is in no folder."""
+    files.append(File.generated(config, "reference/api.md", content=api.page()))
+    return files

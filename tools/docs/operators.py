@@ -1,0 +1,131 @@
+"""The reference page of the operators, from their registry: docstrings, algebra, sizes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import slidefold as sf
+from slidefold.operators import BUILT_IN
+from tools.docs.words import escaped, markdown, signature
+
+# What an operator needs to be made at all.
+REQUIRED: dict[str, dict[str, Any]] = {
+    "histogram": {"edges": (0, 1)},
+    "decayed_mean": {"half_life": 1},
+}
+DTYPES = ("bool", "int64", "float64", "str", "object")
+SKETCHES = (sf.approx_quantile, sf.theta, sf.frequent_items)  # of the datasketches package
+HEAD = """# Operators
+
+This page is generated from the registry and the docstrings: `python -m tools.docs` writes it.
+
+An operator folds values. *Commutes*: the order of values does not matter. *Invertible*: the oldest
+value can be taken out again, exactly (`SubtractOnEvict`). *Selective*: combining two values gives
+one of them (`SlickDeque`). *State* is what one entry of a window takes in bytes; where a state owns
+memory beside that, its section says how much. *Live types* are the `dtype=` of `sf.Window` and the
+algorithms, the default first; over tables the type of the column decides, see
+[types and nulls](../rolling.md#types-and-nulls).
+"""
+
+
+def everything() -> dict[str, Callable[..., Any]]:
+    """All operators by name: the registry, and those of the datasketches package."""
+    return {**BUILT_IN, **{function.__name__: function for function in SKETCHES}}
+
+
+def variants(name: str) -> dict[str, Any]:
+    """The operator for each type that it takes in live windows, its default first."""
+    function = everything()[name]
+    needed = REQUIRED.get(name, {})
+    default = function(**needed)
+    found = {default.dtype: default}
+    if "dtype" in inspect.signature(function).parameters:
+        for dtype in DTYPES:
+            try:
+                found.setdefault(dtype, function(**needed, dtype=dtype))
+            except sf.errors.ValueTypeError:
+                continue
+    return found
+
+
+def algebra(name: str) -> dict[str, str]:
+    """What algorithms may rely on: yes, no, or for which types."""
+    made = variants(name)
+    said = {}
+    for word in ("commutative", "invertible", "selective"):
+        yes = [dtype for dtype, each in made.items() if getattr(each.traits, word)]
+        said[word] = "yes" if len(yes) == len(made) else ", ".join(yes) or "no"
+    return said
+
+
+def sizes(name: str) -> str:
+    """The bytes of a state: one number, or one for each type where they differ."""
+    by_type = {dtype: each.traits.state_bytes for dtype, each in variants(name).items()}
+    if len(set(by_type.values())) == 1:
+        return str(next(iter(by_type.values())))
+    return ", ".join(f"{size} ({dtype})" for dtype, size in by_type.items())
+
+
+def types(name: str) -> str:
+    """The types of live windows."""
+    return ", ".join("any value" if dtype == "any" else dtype for dtype in variants(name))
+
+
+def summary(name: str) -> str:
+    """The first sentence of the docstring."""
+    doc = inspect.getdoc(everything()[name]) or ""
+    return " ".join(doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+
+
+def families() -> dict[str, list[str]]:
+    """The operators by the headline of their module."""
+    found: dict[str, list[str]] = {}
+    for name, function in everything().items():
+        module = inspect.getmodule(function)
+        headline = (inspect.getdoc(module) or "").split("\n")[0].rstrip(".")
+        found.setdefault(headline, []).append(name)
+    return found
+
+
+def table() -> str:
+    """All operators, a row each."""
+    lines = [
+        "| operator | gives | commutes | invertible | selective | state | live types |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in everything():
+        yes_or_no = " | ".join("" if said == "no" else said for said in algebra(name).values())
+        lines.append(
+            f"| [`{name}`](#{name}) | {escaped(summary(name))} | {yes_or_no} | {sizes(name)} | "
+            f"{types(name)} |"
+        )
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD, table(), ""]
+    for headline, names in families().items():
+        parts += [f"## {headline}", ""]
+        for name in names:
+            function = everything()[name]
+            said = algebra(name)
+            facts = "; ".join(
+                f"{word}: {said[word]}" for word in ("commutative", "invertible", "selective")
+            )
+            parts += [
+                f"### {name}",
+                "",
+                f"```text\n{signature(function, f'sf.{name}')}\n```",
+                "",
+                markdown(function.__doc__ or ""),
+                "",
+                f"Registry: {facts}; state: {sizes(name)} bytes; live types: {types(name)}.",
+                "",
+            ]
+    product = inspect.getdoc(sf.struct) or ""
+    parts += ["## Products", "", "### struct", "", "```text\nsf.struct(**parts)\n```", ""]
+    parts += [markdown(product), ""]
+    return "\n".join(parts)

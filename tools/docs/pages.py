@@ -1,0 +1,56 @@
+"""Everything that is generated, by its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.docs import curves, operators
+from tools.docs.algorithms import filled
+from tools.docs.boundary_traces import BOUNDARY_TRACES, draw_boundary
+from tools.docs.traces import TRACES
+from tools.docs.tree_traces import STEPS, draw_tree
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def pictures() -> dict[str, str]:
+    """The SVG files by name."""
+    drawn = {f"trace-{name}": trace.draw() for name, trace in TRACES.items()}
+    drawn |= {f"trace-{name}": draw_boundary(kind) for name, kind in BOUNDARY_TRACES.items()}
+    drawn |= {f"trace-{name}": draw_tree(name) for name in STEPS}
+    drawn |= {f"curve-{name}": curves.throughput(name) for name in (*curves.SHOWN, "all")}
+    drawn |= {"curve-late": curves.late_combines(), "curve-threads": curves.two_threads()}
+    slides = curves.late_throughput()
+    if slides is not None:
+        drawn["curve-late-time"] = slides
+    return {f"img/{name.replace('_', '-')}.svg": picture for name, picture in drawn.items()}
+
+
+def generated(docs: Path = DOCS) -> dict[Path, str]:
+    """What each generated file, and each page with generated regions, should hold."""
+    found = {docs / name: text for name, text in pictures().items()}
+    for page in sorted(docs.glob("**/*.md")):
+        text = page.read_text(encoding="utf-8")
+        if "<!-- generated:" in text:
+            found[page] = filled(text)
+    found[docs / "reference" / "operators.md"] = operators.page()
+    return found
+
+
+def stale(docs: Path = DOCS) -> list[Path]:
+    """The files that are not as they should be."""
+    return [
+        path
+        for path, text in generated(docs).items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+
+
+def write(docs: Path = DOCS) -> list[Path]:
+    """Write what is stale; return what was written."""
+    wanted = generated(docs)
+    old = stale(docs)
+    for path in old:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[path], encoding="utf-8")
+    return old

@@ -1,0 +1,92 @@
+"""Docstrings and module headers as Markdown."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+SECTION = re.compile(r"^(Layout|Invariants|Cost|Paper)\b([^:]*):[ \t]*", re.MULTILINE)
+INVARIANT = re.compile(r"^\s+I(\d+)\s+(.*)$")
+
+
+def header(module: Any) -> dict[str, str]:
+    """The parts of a module header: Layout, Invariants, Cost, Paper, as they are written."""
+    text = inspect.getdoc(module) or ""
+    found = list(SECTION.finditer(text))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    parts = {}
+    for match, end in zip(found, ends, strict=True):
+        note = match[2].strip()
+        body = text[match.end() : end].rstrip("\n")
+        parts[match[1]] = f"{note}: {body}" if note else body
+    return parts
+
+
+def invariants(module: Any) -> str:
+    """The numbered invariants as a table; a remark in parentheses comes first."""
+    rows: list[list[str]] = []
+    remark = ""
+    for line in header(module)["Invariants"].splitlines():
+        numbered = INVARIANT.match(line)
+        if numbered:
+            rows.append([numbered[1], numbered[2]])
+        elif rows and line.startswith("  "):
+            rows[-1][1] += " " + line.strip()
+        elif not rows:
+            remark += " " + line.strip()
+        else:
+            break  # a paragraph after the list is not part of it
+    table = ["| | |", "|---|---|"]
+    table += [f"| I{number} | {escaped(text)} |" for number, text in rows]
+    said = sentence(remark.strip("(): ")) + "\n\n" if remark.strip() else ""
+    return said + "\n".join(table)
+
+
+def sentence(text: str) -> str:
+    """A full stop at the end, and a capital first letter unless that is a name."""
+    named = text[1:2] == " " and text[0] != "a"
+    first = text[:1] if named else text[:1].upper()
+    return first + text[1:].rstrip(".;") + "."
+
+
+def escaped(text: str) -> str:
+    """What a cell of a table may hold."""
+    return text.replace("|", "\\|").replace(" * ", " \\* ").replace("<", "&lt;")
+
+
+def paragraph(text: str) -> str:
+    """One line for each paragraph, with what Markdown would misread escaped."""
+    pieces = (sentence(" ".join(piece.split())) for piece in text.split("\n\n"))
+    return "\n\n".join(piece.replace(" * ", " \\* ").replace("<", "&lt;") for piece in pieces)
+
+
+def markdown(doc: str) -> str:
+    """A docstring as Markdown: its examples become blocks."""
+    lines: list[str] = []
+    inside = False
+    for line in inspect.cleandoc(doc).splitlines():
+        if line.startswith(">>>") and not inside:
+            lines.append("```pycon")
+            inside = True
+        elif inside and not line.strip():
+            lines.append("```")
+            inside = False
+        lines.append(line)
+    if inside:
+        lines.append("```")
+    return "\n".join(lines)
+
+
+def signature(function: Any, name: str) -> str:
+    """How a function is called, without types."""
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):
+        return f"{name}(...)"
+    plain = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in found.parameters.values()
+        if parameter.name != "self"
+    ]
+    return f"{name}{found.replace(parameters=plain, return_annotation=inspect.Signature.empty)}"
