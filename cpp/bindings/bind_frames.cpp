@@ -56,9 +56,7 @@ nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const 
     nb::gil_scoped_release without_gil;
     std::vector<std::int64_t> keys(rows);
     for (std::size_t row = 0; row < rows; ++row) keys[row] = key_of(values[row]);
-    RowSort sort(rows);
-    sort.by(keys.data());
-    std::vector<std::uint32_t> order = sort.order();
+    std::vector<std::uint32_t> order = order_of(keys.data(), rows);
     if (order.empty()) {
       order.resize(rows);
       std::iota(order.begin(), order.end(), 0u);

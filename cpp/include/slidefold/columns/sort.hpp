@@ -44,8 +44,8 @@ struct GroupedTimes {
   }
 };
 
-// The rows in order of their times; empty if they are in it.
-inline Buffer<std::uint32_t> order_of_times(const std::int64_t* times, std::size_t rows) {
+// The rows in the stable order of their times, or whatever they are; empty if they are in it.
+inline std::vector<std::uint32_t> order_of(const std::int64_t* times, std::size_t rows) {
   if (std::is_sorted(times, times + rows)) return {};
   struct Pair {
     std::uint64_t key;
@@ -68,7 +68,7 @@ inline Buffer<std::uint32_t> order_of_times(const std::int64_t* times, std::size
     for (std::size_t i = 0; i < rows; ++i) to[places[(from[i].key >> shift) & kMask]++] = from[i];
     from.swap(to);
   }
-  Buffer<std::uint32_t> order(rows);
+  std::vector<std::uint32_t> order(rows);
   for (std::size_t i = 0; i < rows; ++i) order[i] = from[i].row;
   return order;
 }
@@ -76,7 +76,7 @@ inline Buffer<std::uint32_t> order_of_times(const std::int64_t* times, std::size
 // Writes the rows in order and their times; `starts` as count_groups made them.
 inline void sort_rows(const GroupedTimes& given, const std::int64_t* starts, std::uint32_t* order,
                       std::int64_t* in_order) {
-  const Buffer<std::uint32_t> by_time = order_of_times(given.times, given.rows);
+  const std::vector<std::uint32_t> by_time = order_of(given.times, given.rows);
   std::vector<std::uint32_t> places;
   if (given.groups != nullptr) places.assign(starts, starts + given.count);
   for (std::size_t i = 0; i < given.rows; ++i) {
