@@ -27,7 +27,7 @@ def results_of(definition: Definition, history: Any, due: Any) -> Any:
         places, origin = np.arange(past, len(table)), np.arange(len(due))
     else:
         places = np.flatnonzero(ordered.order >= past)
-        origin = ordered.order[places] - past
+        origin = ordered.order[places].astype(np.int64) - past
     frames = {}
     for window in windows_of(definition):
         lo, hi = window.frames(ordered.rows)
@@ -45,9 +45,9 @@ def of_same_keys(history: Any, due: Any, by: Sequence[str]) -> Any:
     if not by or len(history) == 0:
         return history if len(due) else history.slice(0, 0)
     keys = pa.concat_tables([history.select(list(by)), due.select(list(by))])
-    groups = group_numbers(keys, by)
+    groups, count = group_numbers(keys, by)
     assert groups is not None
-    touched = np.zeros(int(groups.max()) + 1, np.bool_)
+    touched = np.zeros(count, np.bool_)
     touched[groups[len(history) :]] = True
     return history.filter(pa.array(touched[groups[: len(history)]]))
 
