@@ -37,7 +37,7 @@ def sum_decimal(values: Any, summing: Summing) -> Any:
     if pa.types.is_decimal256(kind):
         raise ValueTypeError(f"sum takes decimals up to 38 digits, got {kind}")
     wide = pa.decimal128(min(38, kind.precision + 10), kind.scale)
-    pieces = _pieces(values.cast(pa.decimal128(38, kind.scale)))
+    pieces = decimal_pieces(values.cast(pa.decimal128(38, kind.scale)))
     carry: Any = 0
     limbs = []
     for piece in pieces:
@@ -58,7 +58,7 @@ def sum_decimal(values: Any, summing: Summing) -> Any:
     return found
 
 
-def _pieces(values: Any) -> list[Array]:
+def decimal_pieces(values: Any) -> list[Array]:
     """Return 32 bits of each decimal at a time, the lowest first; the highest has the sign."""
     words = np.frombuffer(values.buffers()[1], np.uint32)
     words = words[4 * values.offset : 4 * (values.offset + len(values))].reshape(-1, 4)

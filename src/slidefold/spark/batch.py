@@ -1,4 +1,4 @@
-"""Batch DataFrames by key: one shuffle, then the columns engine over whole partitions.
+"""Batch DataFrames: one shuffle by key or by chunk of time, then the engine over whole partitions.
 
 Rows are hashed by key into an explicit number of partitions, so that nothing else decides about
 them; a worker sorts its partition and walks all its keys in one native pass.
@@ -15,12 +15,10 @@ from pyspark.sql import DataFrame
 from slidefold.columns import run
 from slidefold.columns.compute import Definition
 from slidefold.errors import DefinitionError
-from slidefold.spark.sizes import partitions_for
+from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
+from slidefold.spark.sizes import estimated_bytes, partitions_for
 from slidefold.spark.types import arrow_schema, conform, result_schema, spark_schema
-from slidefold.spark.worker import Shipped, naming_keys
-
-# Rows of a batch that goes back to Spark: enough to be cheap, few enough for any row's size.
-OUT_ROWS = 1 << 16
+from slidefold.spark.worker import OUT_ROWS, Shipped, naming_keys
 
 
 def run_batch(
@@ -35,20 +33,35 @@ def run_batch(
         raise DefinitionError("order='input' is for tables in process: rows in Spark have no order")
     given = arrow_schema(data.schema)
     made = result_schema(definition, given, types)
-    count = partitions_for(data, partitions) if definition.by else 1
+    count = partitions_for(data, partitions)
     # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
-    keys = [numbered[f"c{given.get_field_index(name)}"] for name in definition.by]
-    spread = numbered.repartition(count, *keys) if keys else numbered.coalesce(1)
-    names, shipped = given.names, Shipped(definition)
+    task = Chunking(definition, numbered, given, made, Shipped(definition))
+    if definition.by:
+        return _run_keyed(task, count)
+    found = None
+    if count > 1 and can_chunk(definition):
+        found = run_chunks(task, count, estimated_bytes(data))
+    return _run_whole(task, numbered.coalesce(1)) if found is None else found
+
+
+def _run_keyed(task: Chunking, count: int) -> DataFrame:
+    places = [task.given.get_field_index(name) for name in task.definition.by]
+    keys = [task.data[f"c{i}"] for i in places]
+    return _run_whole(task, task.data.repartition(count, *keys))
+
+
+def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
+    """Run a definition over each partition as a table."""
+    names, made, shipped = task.given.names, task.made, task.shipped
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch.rename_columns(names) for batch in batches]
         if not held:
             return
-        table, sent = pa.Table.from_batches(held), shipped.load()
-        with naming_keys(sent, table):
-            found = run(sent, table)
+        table, definition = pa.Table.from_batches(held), shipped.load()
+        with naming_keys(definition, table):
+            found = run(definition, table)
         yield from conform(found, made).to_batches(OUT_ROWS)
 
     safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])

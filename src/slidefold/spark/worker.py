@@ -13,6 +13,9 @@ from pyspark import cloudpickle
 from slidefold.columns.compute import Definition
 from slidefold.errors import OperatorError, SlidefoldError
 
+# Rows of a batch that goes back to Spark: enough to be cheap, few enough for rows of any size.
+OUT_ROWS = 1 << 16
+
 
 @contextmanager
 def naming_keys(definition: Definition, table: Any) -> Iterator[None]:
@@ -37,7 +40,7 @@ class Shipped:
 
     def __init__(self, definition: Definition) -> None:
         try:
-            self.data: bytes = cloudpickle.dumps(definition)
+            self.data: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
         except Exception as error:
             raise OperatorError(
                 f"the definition cannot be sent to Spark's workers: {error}"

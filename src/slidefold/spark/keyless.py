@@ -1,0 +1,231 @@
+"""Windows without a key, and those of one hot key: distributed boundary aggregation.
+
+1. One scan finds the oldest and the newest time and a sample of times: the cuts.
+2. Where middles hold rows, a second scan summarizes them, each partition its own rows.
+3. The last scan sends each row to its chunk, and to the chunks that it is halo of; a worker folds
+   its chunk with the ordinary kernels. A changed input is found by its row counts.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from slidefold.columns import run
+from slidefold.columns.chunks import LEAST, MOST, Span, balanced_cuts, edges_of, targets, time_spans
+from slidefold.columns.compute import Definition
+from slidefold.columns.layout import Layout, chunked, needs_middles, total_counts
+from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize
+from slidefold.errors import DataError
+from slidefold.spark.clock import choose, steps
+from slidefold.spark.types import conform, spark_schema
+from slidefold.spark.worker import OUT_ROWS, Shipped
+from slidefold.windows import Rows, Time, counted
+from slidefold.windows.every import EveryTime
+
+# Rows are numbered by counting so many bins a chunk, for rows windows.
+BINS = 16
+SAMPLE = 0.02
+# Below this many bytes all times are sampled.
+SMALL = 64 << 20
+# More rows than this that stand for middles would only move to the driver and back.
+MOST_STANDINS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """Data with numbers for names, and what is known of its times."""
+
+    definition: Definition
+    data: DataFrame
+    given: Any  # its Arrow schema, with the real names
+    made: Any  # the Arrow schema of the results
+    shipped: Shipped
+
+    @property
+    def time(self) -> Column:
+        """The times as whole numbers."""
+        place = self.given.get_field_index(self.definition.on)
+        return steps(f"c{place}", self.data.schema[place].dataType)
+
+
+def can_chunk(definition: Definition) -> bool:
+    """Tell whether a definition runs in chunks of time; else all rows go to one worker."""
+    if chunked(definition):
+        return True
+    windows = [over.window for over in definition.columns.values()]
+    slides = isinstance(definition.slide, EveryTime)
+    return slides and all(isinstance(window, Time) for window in windows)
+
+
+def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | None:
+    """Run a definition over chunks of time; None if there is nothing to cut."""
+    scanned = _scan(task, size)
+    if scanned is None:
+        return None
+    rows, oldest, newest, sample = scanned
+    clock, _ = counted(task.definition.on, pa.array([], task.given.field(task.definition.on).type))
+    windows = [over.window for over in task.definition.columns.values()]
+    reaches = [window.reach(clock)[0] for window in windows if isinstance(window, Time)]
+    cuts = balanced_cuts(sample, reaches, newest, chunks)
+    if not cuts:
+        return None
+    if task.definition.slide is not None:
+        return _run_slides(task, cuts, newest, max(reaches))
+    bins: tuple[int, ...] = ()
+    if any(isinstance(window, Rows) for window in windows):
+        bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
+    layout = Layout(task.definition, clock, tuple(cuts), newest, modes(task.definition), bins)
+    middles: list[dict[Any, Part]] = [{} for _ in range(layout.chunks)]
+    if needs_middles(layout):
+        layout, middles = _first_pass(task, layout, rows)
+    return _last_pass(task, layout, middles, oldest)
+
+
+def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] | None:
+    """Return the number of rows, the oldest and the newest time, and a sample of times."""
+    on = task.definition.on
+    share = 1.0 if size is not None and size < SMALL else SAMPLE
+    times = task.data.select(task.time.alias("t"))
+    # rand() may not stand inside of an aggregate.
+    times = times.select("t", fn.when(fn.rand(1) < share, fn.col("t")).alias("s"))
+    parts = [i / 1024 for i in range(1, 1024)]
+    found = times.agg(
+        fn.count(fn.lit(1)),
+        fn.count("t"),
+        fn.min("t"),
+        fn.max("t"),
+        fn.percentile_approx("s", parts, 4096),
+    ).first()
+    assert found is not None
+    rows, known, oldest, newest, sample = found
+    if known < rows:
+        raise DataError(f"the column {on!r} is null in {rows - known} of {rows} rows")
+    if rows == 0:
+        return None
+    return rows, oldest, newest, sample or [oldest]
+
+
+def _first_pass(task: Chunking, layout: Layout, rows: int) -> tuple[Layout, list[dict[Any, Part]]]:
+    """Summarize the segments where their rows lie, and put the middles together."""
+    definition, given, shipped = task.definition, task.given, task.shipped
+    used = [given.get_field_index(name) for name in definition.used]
+    names, edges, mode = list(definition.used), layout.edges(), dict(layout.mode)
+
+    def summary(batches: Iterator[Any]) -> Iterator[Any]:
+        held = [batch.rename_columns(names) for batch in batches]
+        if not held:
+            return
+        found = summarize(shipped.load(), pa.Table.from_batches(held), edges, mode)
+        yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
+
+    parts = task.data.select([f"c{i}" for i in used]).mapInArrow(summary, "part binary").collect()
+    summaries: list[Summary] = [pickle.loads(part[0]) for part in parts]
+    counts = total_counts(summaries, len(edges) + 1)
+    if sum(counts) != rows:
+        raise changed(rows, sum(counts))
+    heavy = [path for path, found in _standins(summaries).items() if found > MOST_STANDINS]
+    mode.update(dict.fromkeys(heavy, "whole"))
+    layout = replace(layout, counts=counts, mode=mode)
+    return layout, layout.middles(summaries)
+
+
+def _standins(summaries: Sequence[Summary]) -> dict[Any, int]:
+    """Return how many rows would stand for the segments of each leaf."""
+    found: dict[Any, int] = {}
+    for summary in summaries:
+        for path, parts in summary.parts.items():
+            here = sum(len(part.rows) for part in parts if part.rows is not None)
+            found[path] = found.get(path, 0) + here
+    return found
+
+
+def changed(before: int, now: int) -> DataError:
+    """Return the error that the input is not what it was."""
+    return DataError(
+        f"the input changed between scans, {before} rows have become {now}: cache or write it first"
+    )
+
+
+def _last_pass(
+    task: Chunking, layout: Layout, middles: list[dict[Any, Part]], oldest: int
+) -> DataFrame:
+    names, made, shipped, newest = task.given.names, task.made, task.shipped, layout.newest
+    spans, mode = layout.spans(), dict(layout.mode)
+    own = layout.own_counts() if layout.counts is not None else None
+    parts = [
+        pickle.dumps(({path: each[i] for path, each in spans.items()}, middles[i]))
+        for i in range(layout.chunks)
+    ]
+
+    def fold(batches: Iterator[Any]) -> Iterator[Any]:
+        held = list(batches)
+        if not held:
+            return
+        chunk = held[0].column(len(names))[0].as_py()
+        table = _renamed(held, names)
+        definition = shipped.load()
+        inside = _inside(table, definition.on, oldest, newest)
+        if not inside:
+            raise changed_times(definition.on)
+        own_spans, own_middles = pickle.loads(parts[chunk])
+        found = fold_chunk(definition, table, own_spans, own_middles, mode)
+        if own is not None and len(found) != own[chunk]:
+            raise changed(own[chunk], len(found))
+        yield from conform(found, made).to_batches(OUT_ROWS)
+
+    return _sent(task, layout.edges(), layout.targets(), layout.chunks, fold)
+
+
+def _renamed(held: list[Any], names: list[str]) -> Any:
+    table = pa.Table.from_batches(held)
+    return table.select(list(range(len(names)))).rename_columns(names)
+
+
+def _inside(table: Any, on: str, oldest: int, newest: int) -> bool:
+    _, times = counted(on, table[on].combine_chunks())
+    return bool(len(times) == 0 or (times.min() >= oldest and times.max() <= newest))
+
+
+def changed_times(on: str) -> DataError:
+    """Return the error that there are times which were not there before."""
+    return DataError(
+        f"the input changed between scans, {on!r} has new times: cache or write it first"
+    )
+
+
+def _sent(
+    task: Chunking, edges: Sequence[int], goes: list[list[int]], chunks: int, fold: Any
+) -> DataFrame:
+    """Send each row to its chunks, one a partition, and fold those."""
+    chosen = choose(task.time, edges, goes)
+    sent = task.data.select("*", fn.explode(chosen).alias("chunk"))
+    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(task.made)])
+    spread = sent.repartitionById(chunks, fn.col("chunk"))
+    return spread.mapInArrow(fold, spark_schema(safe)).toDF(*task.made.names)
+
+
+def _run_slides(task: Chunking, cuts: list[int], newest: int, reach: int) -> DataFrame:
+    """Run `every` in time: a chunk has the ends between its cuts, and all rows of their windows."""
+    spans: list[Span] = time_spans(cuts, newest, reach, whole=True)
+    edges = edges_of(cuts, spans)
+    names, made, shipped = task.given.names, task.made, task.shipped
+    bounds = [LEAST, *cuts, MOST]
+
+    def fold(batches: Iterator[Any]) -> Iterator[Any]:
+        held = list(batches)
+        if not held:
+            return
+        chunk = held[0].column(len(names))[0].as_py()
+        found = run(shipped.load(), _renamed(held, names))
+        _, ends = counted("window_end", found["window_end"].combine_chunks())
+        own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(cuts)))
+        yield from conform(found.filter(pa.array(own)), made).to_batches(OUT_ROWS)
+
+    return _sent(task, edges, targets(edges, cuts, spans), len(cuts) + 1, fold)

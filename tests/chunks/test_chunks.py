@@ -1,0 +1,181 @@
+"""Chunks of time folded apart, in process: what Spark does without a key, without Spark."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from slidefold.columns.layout import Layout, needs_middles, total_counts
+from slidefold.columns.pieces import fold_chunk, modes, summarize
+from slidefold.operators import Operator
+from slidefold.windows import counted
+
+SEEDS = int(os.environ.get("CHUNK_SEEDS", "12"))  # more look further
+CLOSED = ("right", "left", "both", "neither")
+
+
+def run_chunked(
+    definition: Any, table: pa.Table, cuts: list[int], bins: list[int], rng: random.Random
+) -> tuple[pa.Table, int]:
+    """Return the results and how many rows were sent: scattered, summarized, sent, folded."""
+    clock, times = counted(definition.on, table[definition.on].combine_chunks())
+    layout = Layout(
+        definition,
+        clock,
+        tuple(sorted(set(cuts))),
+        int(times.max()),
+        modes(definition),
+        tuple(sorted(set(bins) | set(cuts))),
+    )
+    edges = layout.edges()
+    scattered = np.array([rng.randrange(3) for _ in range(len(table))])
+    summaries = [
+        summarize(definition, table.filter(pa.array(scattered == i)), edges, layout.mode)
+        for i in range(3)
+    ]
+    layout = replace(layout, counts=total_counts(summaries, len(edges) + 1))
+    middles = layout.middles(summaries) if needs_middles(layout) else [{}] * layout.chunks
+    segment = np.searchsorted(np.array(edges, np.int64), times, "right")
+    goes = layout.targets()
+    sent: list[list[int]] = [[] for _ in range(layout.chunks)]
+    for row, where in enumerate(segment):
+        for chunk in goes[where]:
+            sent[chunk].append(row)
+    found = []
+    for chunk, rows in enumerate(sent):
+        if not rows:
+            continue
+        rng.shuffle(rows)
+        spans = {path: each[chunk] for path, each in layout.spans().items()}
+        part = fold_chunk(definition, table.take(rows), spans, middles[chunk], layout.mode)
+        assert len(part) == layout.own_counts()[chunk]
+        found.append(part)
+    return pa.concat_tables(found, promote_options="permissive"), sum(map(len, sent))
+
+
+def random_rows(rng: random.Random) -> pa.Table:
+    rows = rng.randint(1, 80)
+    kind = rng.choice(["spread", "dense", "bursty"])
+    if kind == "spread":
+        times = [rng.randint(-100, 100) for _ in range(rows)]
+    elif kind == "dense":
+        times = [rng.randint(0, 8) for _ in range(rows)]
+    else:
+        times = [rng.randint(0, 3) if rng.random() < 0.8 else rng.randint(0, 500)] * 3
+        times = [rng.choice([*times, rng.randint(0, 500)]) for _ in range(rows)]
+    missing = [rng.random() < 0.2 for _ in range(rows)]
+    return pa.table(
+        {
+            "id": pa.array(range(rows)),
+            "t": pa.array(times, pa.int64()),
+            "x": pa.array(
+                [rng.randint(-9, 9) for _ in range(rows)], pa.int64(), mask=np.array(missing)
+            ),
+            "y": pa.array([rng.randint(-40, 40) / 4 for _ in range(rows)]),
+            "s": pa.array([chr(0x4E00 + i) for i in range(rows)]),
+            "b": pa.array([rng.choice([True, False, None]) for _ in range(rows)]),
+        }
+    )
+
+
+def random_window(rng: random.Random) -> Any:
+    if rng.random() < 0.3:
+        return sf.rows(rng.choice([1, 2, 5, 40, 1000]), closed=rng.choice(["right", "left"]))
+    length = rng.choice([1, 2, 3, rng.randint(1, 40), 200, 900, 2**62])
+    return sf.time(length, closed=rng.choice(CLOSED))
+
+
+OPERATORS: list[Operator] = [
+    sf.count(),
+    sf.count("x"),
+    sf.sum("x"),
+    sf.sum("y"),
+    sf.mean("x"),
+    sf.mean("y"),
+    sf.geomean("y"),
+    sf.var("y"),
+    sf.std("x", ddof=0),
+    sf.covariance("x", "y"),
+    sf.correlation("x", "y"),
+    sf.min("x"),
+    sf.max("s"),
+    sf.max("y"),
+    sf.range("x"),
+    sf.m4("y"),
+    sf.top_k("y", 3),
+    sf.max_by("s", "x"),
+    sf.min_by("s", "y"),
+    sf.max_count("x"),
+    sf.min_count("y"),
+    sf.first("s"),
+    sf.first("x", nulls="keep"),
+    sf.last("x"),
+    sf.nth("s", 3),
+    sf.nth("x", 2, nulls="keep"),
+    sf.any("b"),
+    sf.all("b"),
+    sf.any("x"),
+    sf.bit_and("x"),
+    sf.bit_or("x"),
+    sf.bit_xor("x"),
+    sf.histogram("y", edges=[-5, 0, 5]),
+    sf.collect("x", nulls="keep"),
+    sf.concat("s"),
+    sf.collect_distinct("x"),
+    sf.approx_distinct("x"),
+    sf.bloom("x", bits=64),
+    sf.relative_variation("y"),
+    sf.struct(a=sf.sum("x"), b=sf.max_by("s", "x")),
+]
+
+
+def assert_equal(found: pa.Table, definition: Any, table: pa.Table, what: str) -> None:
+    """Compare rows as a multiset: those that are equal in all columns used may swap results."""
+    due = definition.run(table)
+    assert found.column_names == due.column_names
+    names = [*definition.used, *definition.columns]
+    got, expected = (_rows(part.select(names)) for part in (found, due))
+    assert len(got) == len(expected), what
+    for a, b in zip(got, expected, strict=True):
+        assert all(_near(x, y) for x, y in zip(a, b, strict=True)), f"{what}: {a} and not {b}"
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return sorted(rows, key=lambda row: [_rounded(value) for value in row])
+
+
+def _rounded(value: Any) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else repr(value)
+
+
+def _near(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= 1e-9 * max(1.0, abs(b)) or a == b or (a != a and b != b)
+    return bool(a == b)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda op: f"{op.name}-{op.columns}")
+def test_chunks_give_what_the_whole_gives(operator: Operator) -> None:
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        table = random_rows(rng)
+        columns = {
+            f"r{i}": operator.over(
+                random_window(rng), min_count=rng.choice([None, None, 2]) if i else None
+            )
+            for i in range(rng.choice([1, 1, 2, 3]))
+        }
+        definition = sf.rolling(on="t", columns=columns)
+        times = table["t"].to_pylist()
+        cuts = [rng.choice(times) + rng.choice([-1, 0, 1]) for _ in range(rng.randint(0, 6))]
+        bins = [rng.choice(times) for _ in range(rng.randint(0, 12))]
+        found, _ = run_chunked(definition, table, cuts, bins, rng)
+        assert_equal(found, definition, table, f"seed {seed}, cuts {sorted(set(cuts))}")
