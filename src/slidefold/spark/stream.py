@@ -54,30 +54,12 @@ def run_stream(
     changed while a checkpoint is in use. What happened in a batch is in the query's progress, under
     the name that `metrics` gives.
     """
-    if definition.order == "input":
-        raise DefinitionError("order='input' has no meaning in a stream: name columns to order by")
-    _require_one_of("emit", emit, EMITS)
-    _require_one_of("late", late, _LATE)
-    ids = (id,) if isinstance(id, str) else tuple(id)
-    count = _bucket_count(definition, buckets)
     given = arrow_schema(data.schema)
-    made = result_schema(definition, given, types)
+    count = bucket_count(definition, buckets)
+    job = job_of(definition, given, count, emit, id, late, cache_bytes, types)
     _require_watermark(data, definition.on)
-    if late == "side":
-        made = _with_lateness(made)
     _prepare(data.sparkSession)
-    names = [f"c{i}" for i in range(len(given))]
-    job = Job(
-        definition=definition,
-        schema=given,
-        result=made,
-        emit=emit,
-        id=ids,
-        side=late == "side",
-        about=describe(definition, given, count, emit, ids),
-        tag=uuid4().hex,
-        cache_bytes=cache_bytes,
-    )
+    names, made = [f"c{i}" for i in range(len(given))], job.result
     # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
     numbered = data.toDF(*names)
     keys = [numbered[names[given.get_field_index(name)]] for name in definition.by]
@@ -94,12 +76,38 @@ def run_stream(
     return observed.mapInArrow(Unpack(safe), spark_schema(safe)).toDF(*made.names)
 
 
-def _require_one_of(what: str, given: object, known: Sequence[str]) -> None:
-    if given not in known:
-        raise DefinitionError(f"{what} is one of {', '.join(known)}, got {given!r}")
+def job_of(
+    definition: Rolling,
+    schema: Any,
+    buckets: int,
+    emit: str = "final",
+    id: str | Sequence[str] = (),
+    late: str = "drop",
+    cache_bytes: int = BUDGET,
+    types: Mapping[str, Any] | None = None,
+) -> Job:
+    """Return what workers need to know, for rows of this Arrow schema."""
+    if definition.order == "input":
+        raise DefinitionError("order='input' has no meaning in a stream: name columns to order by")
+    _require_one_of("emit", emit, EMITS)
+    _require_one_of("late", late, _LATE)
+    ids = (id,) if isinstance(id, str) else tuple(id)
+    made = result_schema(definition, schema, types)
+    return Job(
+        definition=definition,
+        schema=schema,
+        result=_with_lateness(made) if late == "side" else made,
+        emit=emit,
+        id=ids,
+        side=late == "side",
+        about=describe(definition, schema, buckets, emit, ids),
+        tag=uuid4().hex,
+        cache_bytes=cache_bytes,
+    )
 
 
-def _bucket_count(definition: Rolling, buckets: int | None) -> int:
+def bucket_count(definition: Rolling, buckets: int | None) -> int:
+    """Return the number of buckets that was asked for, or the usual one."""
     if buckets is None:
         return BUCKETS if definition.by else 1
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets < 1 << 20:
@@ -107,6 +115,11 @@ def _bucket_count(definition: Rolling, buckets: int | None) -> int:
     if buckets > 1 and not definition.by:
         raise DefinitionError(f"without by= there is one bucket, got buckets={buckets}")
     return buckets
+
+
+def _require_one_of(what: str, given: object, known: Sequence[str]) -> None:
+    if given not in known:
+        raise DefinitionError(f"{what} is one of {', '.join(known)}, got {given!r}")
 
 
 def _require_watermark(data: DataFrame, on: str) -> None:

@@ -1,0 +1,120 @@
+"""The stages of a stream without a cluster: DESIGN's small cases, late rows, timers, identity."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from slidefold.errors import StateError
+from slidefold.spark.identity import differences
+from tests.support.golden import Case, cases, equal
+from tests.support.streams import Stages
+
+pytest.importorskip("pyspark")
+
+FAR = 9_000_000_000_000_000  # a watermark in ms after all times of the cases
+IDS = "slidefold row"
+
+
+def in_microseconds(case: Case) -> Any:
+    """Return the data of a case with times as Spark has them."""
+    table = case.data
+    kind = table.schema.field(case.definition["on"]).type
+    if not pa.types.is_timestamp(kind):
+        return table
+    wanted = pa.timestamp("us", kind.tz)
+    place = table.schema.get_field_index(case.definition["on"])
+    return table.set_column(place, case.definition["on"], table.column(place).cast(wanted))
+
+
+def takes(case: Case) -> bool:
+    kind = case.data.schema.field(case.definition["on"]).type
+    if case.definition.get("order") == "input" or pa.types.is_date(kind):
+        return False
+    return not (pa.types.is_timestamp(kind) and kind.unit == "ns")
+
+
+CASES = [case for case in cases() if takes(case)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_small_cases(case: Case) -> None:
+    """Rows that come one by one, in any order, give what a run over all of them gives."""
+    data = in_microseconds(case)
+    definition = sf.Rolling.from_dict(case.definition)
+    rows = list(range(data.num_rows))
+    random.Random(3).shuffle(rows)
+    sent = data.append_column(IDS, pa.array(range(data.num_rows), pa.int64()))
+    stages = Stages(definition, sent.schema)
+    found = [stages.feed(sent.slice(row, 1)) for row in rows]
+    assert all(part.num_rows == 0 for part in found)  # there was no watermark yet
+    table = pa.concat_tables([*found, stages.advance(FAR)])
+    expected = definition.run(data)
+    if definition.slide is None:
+        table = table.sort_by(IDS).drop_columns([IDS])
+    else:
+        order = [(name, "ascending") for name in (*definition.by, "window_end")]
+        table, expected = table.sort_by(order), expected.sort_by(order)
+    assert table.column_names == expected.column_names
+    for name in expected.column_names:
+        assert equal(table[name], expected[name]), name
+
+
+def test_most_of_the_small_cases_were_taken() -> None:
+    assert len(CASES) >= 70
+
+
+SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "x": pa.int64()})
+TOTAL = sf.rolling(on="ts", by="k", total=sf.sum("x").over("10s"))
+
+
+def rows(*seconds: float | None, k: str = "a") -> Any:
+    times = [None if s is None else round(s * 1_000_000) for s in seconds]
+    return pa.table(
+        [pa.array(times, pa.int64()), [k] * len(times), [1] * len(times)], ["ts", "k", "x"]
+    ).cast(SCHEMA)
+
+
+def test_rows_come_out_when_the_watermark_passes_them_though_nothing_new_came() -> None:
+    stages = Stages(TOTAL, SCHEMA)
+    assert stages.feed(rows(5, 1, -3)).num_rows == 0
+    assert stages.advance(999)["total"].to_pylist() == [1]
+    assert stages.advance(1000)["total"].to_pylist() == [2]
+    assert stages.advance(4999).num_rows == 0
+    assert stages.advance(60_000)["total"].to_pylist() == [3]
+
+
+def test_late_rows_come_out_with_a_reason() -> None:
+    stages = Stages(TOTAL, SCHEMA, late="side")
+    stages.feed(rows(5))
+    assert stages.advance(5000)["late"].to_pylist() == [False]
+    found = stages.feed(rows(5.000001, 5, None, 2))
+    assert found["late"].to_pylist() == [True] * 3
+    before, unknown = "at or before the watermark", "null time"
+    assert found["late_reason"].to_pylist() == [before, unknown, before]
+    assert found["total"].to_pylist() == [None] * 3
+    assert stages.advance(6000)["total"].to_pylist() == [2]
+
+
+def test_the_state_of_another_definition_is_refused_with_what_differs() -> None:
+    stages = Stages(TOTAL, SCHEMA)
+    stages.feed(rows(5))
+    other = Stages(sf.rolling(on="ts", by="k", total=sf.sum("x").over("20s")), SCHEMA)
+    stages.tester.processor.job = other.job
+    kept = dict(stages.tester.handle.value_states["head"].state)
+    with pytest.raises(StateError, match=r'another definition.*columns.total was.*"10s".*"20s"'):
+        stages.feed(rows(6))
+    assert stages.tester.handle.value_states["head"].state == kept
+
+
+def test_differences_are_named() -> None:
+    before = '{"buckets":16,"by":["k"],"columns":{"a":{"operator":"sum"}}}'
+    now = '{"buckets":8,"columns":{"a":{"operator":"max"},"b":1}}'
+    assert differences(before, now) == (
+        'buckets was 16 and is 8; by was ["k"] and is gone; '
+        'columns.a was {"operator": "sum"} and is {"operator": "max"}; and 1 more'
+    )
