@@ -38,14 +38,17 @@ class Definition:
         commutative: bool = False,
         version: int = 1,
     ) -> None:
-        self._made_of = cls, {
-            "state": state,
-            "returns": returns,
-            "inputs": inputs,
-            "compile": compile,
-            "commutative": commutative,
-            "version": version,
-        }
+        self._made_of = (
+            cls,
+            {
+                "state": state,
+                "returns": returns,
+                "inputs": inputs,
+                "compile": compile,
+                "commutative": commutative,
+                "version": version,
+            },
+        )
         self.name, self.module, self.doc = cls.__name__, cls.__module__, cls.__doc__
         self.qualname = cls.__qualname__
         self.functions = _functions_of(cls)
