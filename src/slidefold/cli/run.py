@@ -18,22 +18,22 @@ def run(pipeline: PipelineFile, overwrite: Overwrite = False, json: AsJson = Fal
     A pipeline file, with paths relative to its folder:
 
         [source]
-        path = "trades.csv"          # or .parquet, .jsonl, or a folder of such files
-        bad_rows = "skip"            # csv and json: fail (the default), skip, side
-        columns = { ts = "timestamp", price = "float64" }   # what is not said is read off the rows
+        path = "trades.csv"     # .parquet, .jsonl, or a folder of such files
+        bad_rows = "skip"       # csv and json: fail (the default), skip, side
+        columns = { ts = "timestamp" }    # other types are read off the rows
 
         [features]
         on = "ts"
         by = "symbol"
 
         [features.columns]
-        n     = { operator = "count", over = "1h" }
-        mean  = { operator = "mean", columns = "price", over = ["1h", "6h"] }   # mean_1h, mean_6h
-        where = { operator = "max_by", columns = ["venue", "price"], over = 100 }   # 100 rows
-        own   = { operator = "my.module:Operator", columns = "price", over = "1d" }
+        n    = { operator = "count", over = "1h" }
+        mean = { operator = "mean", columns = "price", over = ["1h", "6h"] }
+        last = { operator = "last", columns = "price", over = 100 }      # rows
+        own  = { operator = "my.module:Name", columns = "price", over = "1d" }
 
         [sink]
-        path = "features.parquet"    # or .csv, .jsonl; format = "console" shows some rows
+        path = "features.parquet"    # .csv, .jsonl, or format = "console"
     """
     out = Output(json)
     with guarded(out):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,28 @@ def tables(
             raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
 
 
+@dataclass(frozen=True)
+class Parse:
+    """Parses the bytes of one text file, wherever they were read: into rows and broken rows."""
+
+    source: Source
+    schema: Any
+
+    def __call__(self, name: str, content: bytes) -> tuple[Any, list[BadRow]]:
+        """Return the table of a file, and what is broken in it."""
+        bad: list[BadRow] = []
+        if name.endswith(".gz"):
+            content = gzip.decompress(content)
+        parse = _parse_csv if self.source.format == "csv" else _parse_json
+        return parse(self.source, Path(name), content, self.schema, bad.append), bad
+
+
+def _text(file: Path) -> bytes:
+    with pa.input_stream(str(file)) as stream:  # unpacks what ends in .gz
+        text: bytes = stream.read()
+    return text
+
+
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
@@ -131,32 +155,33 @@ def _csv_schema(source: Source, file: Path) -> Any:
 
 
 def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
-    header = None if source.names else _header(source, file)
-    names = list(source.names) or header
-    if header is not None and sorted(header) != sorted(schema.names):
+    return _parse_csv(source, file, _text(file), schema, note)
+
+
+def _parse_csv(
+    source: Source, file: Path, text: bytes, schema: Any, note: Callable[[BadRow], None]
+) -> Any:
+    delimiter = source.delimiter.encode()
+    names = list(source.names) or _header(source, file, text)
+    if sorted(names) != sorted(schema.names):
         raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
     converts = _csv_converts(source, schema)
-    delimiter = source.delimiter.encode()
-    with pa.input_stream(str(file)) as stream:
-        text = stream.read()
-    if not never_closed(text, delimiter):
-        try:
-            reads = _csv_reads(source, list(source.names) or None)
-            return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
-        except _ARROW:
-            pass  # a row is broken: find out which
 
-    def parse(text: bytes) -> Any:
+    def parse(text: bytes, names: list[str] | None = names) -> Any:
         reads = _csv_reads(source, names)
         return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
 
+    if not never_closed(text, delimiter):
+        try:
+            return parse(text, list(source.names) or None)
+        except _ARROW:
+            pass  # a row is broken: find out which
     found = records(text, delimiter)[0 if source.names else 1 :]
-    return salvage(file, found, parse, schema, note, lambda record: never_closed(record, delimiter))
+    return salvage(file, found, parse, schema, note, lambda each: never_closed(each, delimiter))
 
 
-def _header(source: Source, file: Path) -> list[str]:
-    with pa.input_stream(str(file)) as stream:
-        first = records(stream.read(_BLOCK), source.delimiter.encode())[:1]
+def _header(source: Source, file: Path, text: bytes) -> list[str]:
+    first = records(text[:_BLOCK], source.delimiter.encode())[:1]
     if not first:
         raise DataError(f"{str(file)!r} is empty")
     options = pyarrow.csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
@@ -214,20 +239,23 @@ def _json_block(text: bytes) -> Any:
     return pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(text), 1) + 1)
 
 
-def _read_json(_source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+def _read_json(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+    return _parse_json(source, file, _text(file), schema, note)
+
+
+def _parse_json(
+    _source: Source, file: Path, text: bytes, schema: Any, note: Callable[[BadRow], None]
+) -> Any:
     options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
 
     def parse(text: bytes) -> Any:
         return pyarrow.json.read_json(io.BytesIO(text), _json_block(text), options)
 
     try:
-        with pa.input_stream(str(file)) as stream:
-            reads = pyarrow.json.ReadOptions(block_size=16 * _BLOCK)
-            return pyarrow.json.read_json(stream, reads, options).select(schema.names)
+        reads = pyarrow.json.ReadOptions(block_size=16 * _BLOCK)
+        return pyarrow.json.read_json(io.BytesIO(text), reads, options).select(schema.names)
     except _ARROW:
         pass  # a line is broken: find out which
-    with pa.input_stream(str(file)) as stream:
-        text = stream.read()
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     return salvage(file, lines, parse, schema, note)
 
