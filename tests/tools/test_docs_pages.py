@@ -75,18 +75,22 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_docstrings_say_what_the_registry_says(name: str) -> None:
     """Algebra and size are written for people; here they are held against the native code."""
     doc = " ".join((inspect.getdoc(operators.everything()[name]) or "").split())
+    assert ">>> " in doc
+    assert "State" in doc
     said, made = operators.algebra(name), operators.variants(name)
+    monoid = all(each.monoid for each in made.values())
+    assert ("No monoid" not in doc) == monoid
+    if not monoid:
+        return
     commutes = re.search(r"\bCommutative|Does not commute|not commutative", doc)
     assert commutes, "the docstring does not say whether it commutes"
     assert (commutes[0] == "Commutative") == (said["commutative"] == "yes")
     assert ("invertible" in doc) == (said["invertible"] != "no")
     assert ("elective" in doc) == (said["selective"] == "yes")
-    assert "State" in doc
     sizes = {int(size) for size in re.findall(r"State: (\d+)(?: or \d+)? bytes[.;]", doc)}
     sizes |= {int(size) for size in re.findall(r"State: \d+ or (\d+) bytes[.;]", doc)}
     if sizes:
         assert sizes == {each.traits.state_bytes for each in made.values()}
-    assert ">>> " in doc
 
 
 def test_the_page_has_every_operator_once() -> None:

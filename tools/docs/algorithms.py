@@ -11,7 +11,7 @@ from typing import Any
 import slidefold as sf
 from slidefold import reference
 from tools.docs.curves import SHOWN, WORDS, measured, source
-from tools.docs.words import header, invariants, paragraph
+from tools.docs.words import header, invariants, paragraph, wrapped
 
 # Every algorithm with a page, by its native name; a keyed set is many windows, and has one too.
 CLASSES: dict[str, type[Any]] = {
@@ -44,12 +44,12 @@ def measured_table(name: str) -> str:
     lines += [f"| {what} | {number} |" for what, number in measured(name)]
     operator = WORDS[SHOWN[name][0]]
     remark = (
-        f"\n\nThe operator is the {operator}; a step is evict, insert and query. Combines are "
+        f"The operator is the {operator}; a step is evict, insert and query. Combines are "
         "counted when this page is generated. The worst time is that of the slowest step when each "
         "step counts with its fastest of five rounds, so that it is the algorithm's and not the "
         f"machine's. From {source('latency')}."
     )
-    return "\n".join(lines) + remark
+    return "\n".join([*lines, "", wrapped(remark)])
 
 
 def overview() -> str:
@@ -73,7 +73,7 @@ def region(words: str) -> str:
     if kind == "measured":
         return measured_table(name)
     if kind == "source":
-        return f"From {source(name)}."
+        return wrapped(f"From {source(name)}.")
     return part(name, kind)
 
 

@@ -24,7 +24,8 @@ This page is generated from the registry and the docstrings: `python -m tools.do
 An operator folds values. *Commutes*: the order of values does not matter. *Invertible*: the oldest
 value can be taken out again, exactly (`SubtractOnEvict`). *Selective*: combining two values gives
 one of them (`SlickDeque`). *State* is what one entry of a window takes in bytes; where a state owns
-memory beside that, its section says how much. *Live types* are the `dtype=` of `sf.Window` and the
+memory beside that, its section says how much. What is *no monoid* is not folded: its values are kept
+in order. *Live types* are the `dtype=` of `sf.Window` and the
 algorithms, the default first; over tables the type of the column decides, see
 [types and nulls](../rolling.md#types-and-nulls).
 """
@@ -53,6 +54,8 @@ def variants(name: str) -> dict[str, Any]:
 def algebra(name: str) -> dict[str, str]:
     """What algorithms may rely on: yes, no, or for which types."""
     made = variants(name)
+    if not all(each.monoid for each in made.values()):
+        return dict.fromkeys(("commutative", "invertible", "selective"), "no monoid")
     said = {}
     for word in ("commutative", "invertible", "selective"):
         yes = [dtype for dtype, each in made.items() if getattr(each.traits, word)]

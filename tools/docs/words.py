@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from typing import Any
 
 SECTION = re.compile(r"^(Layout|Invariants|Cost|Paper)\b([^:]*):[ \t]*", re.MULTILINE)
@@ -56,9 +57,16 @@ def escaped(text: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """One line for each paragraph, with what Markdown would misread escaped."""
+    """Wrapped paragraphs, with what Markdown would misread escaped."""
     pieces = (sentence(" ".join(piece.split())) for piece in text.split("\n\n"))
-    return "\n\n".join(piece.replace(" * ", " \\* ").replace("<", "&lt;") for piece in pieces)
+    return "\n\n".join(
+        wrapped(piece.replace(" * ", " \\* ").replace("<", "&lt;")) for piece in pieces
+    )
+
+
+def wrapped(text: str) -> str:
+    """Lines of at most 100 characters."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def markdown(doc: str) -> str:
