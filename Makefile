@@ -41,7 +41,7 @@ $(VENV)/.build: requirements/build.txt $(VENV)/.made
 	@$(PIP) -r $<
 	@touch $@
 
-$(VENV)/.%: requirements/%.txt requirements/demo.txt $(VENV)/.build
+$(VENV)/.%: requirements/%.txt requirements/demo.txt requirements/spark.txt $(VENV)/.build
 	@echo "Installing requirements/$*.txt"
 	@$(PIP) --no-build-isolation --use-pep517 -r $<
 	@touch $@
@@ -67,8 +67,8 @@ demo: $(VENV)/.demo $(VENV)/.native ## Real flights through sliding windows
 test: ctest pytest ## All tests, C++ and Python
 
 .PHONY: pytest
-pytest: $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects)
-	@$(PY) -m pytest -q -n $(WORKERS) $(TESTS)
+pytest: java $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects)
+	@$(PY) -m pytest -q -n $(WORKERS) --dist loadgroup $(TESTS)
 
 .PHONY: ctest
 ctest: $(VENV)/.build ## The C++ tests
