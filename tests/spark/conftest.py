@@ -14,11 +14,10 @@ import pytest
 ZONE = "America/New_York"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Run all of these in one worker, so that there is one session."""
-    for item in items:
-        if "spark" in item.fixturenames:  # type: ignore[attr-defined]
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
