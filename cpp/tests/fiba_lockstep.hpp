@@ -46,6 +46,11 @@ struct CountedSum {
   bool same(State a, State b) const { return a == b; }
 };
 
+// One that may fail, so that a tree remembers which nodes a step touches.
+struct JournaledSum : CountedSum {
+  static constexpr bool fallible = true;
+};
+
 // kSteadyDelay: one source in order, another always behind by the same time.
 enum class Arrival { kInOrder, kNearlyInOrder, kRandom, kReversed, kSteadyDelay };
 inline constexpr Arrival kArrivals[] = {Arrival::kInOrder, Arrival::kNearlyInOrder,

@@ -261,12 +261,34 @@ TEST(slip_a_range_holds_all_entries_between_its_bounds) {
 
 namespace {
 
+// n entries, of which d lie behind a gap where slides take place.
+template <class Op>
+Fiba<Op> tree_with_gap(Op op, int min_arity, std::int64_t n, std::int64_t d) {
+  Fiba<Op> tree(op, min_arity, 2 * min_arity);
+  for (std::int64_t t = 0; t < n - d; ++t) tree.insert(t, 1);
+  for (std::int64_t i = 0; i < d; ++i) tree.insert((std::int64_t{1} << 40) + i, 1);
+  return tree;
+}
+
+// Changes of nodes per slide at distance d behind the youngest.
+double touched_at_distance(int min_arity, std::int64_t n, std::int64_t d) {
+  std::uint64_t combines = 0, touched = 0;
+  auto tree = tree_with_gap(JournaledSum{{&combines}}, min_arity, n, d);
+  const std::int64_t slides = 2048;
+  for (std::int64_t i = 0; i < slides; ++i) {
+    transact(tree, [&] {
+      CHECK(tree.evict(i));
+      tree.insert(n - d + i, 1);
+      touched += tree.touched();
+    });
+  }
+  return static_cast<double>(touched) / static_cast<double>(slides);
+}
+
 // Combines per slide at distance d behind the youngest, over many slides.
 double combines_at_distance(int min_arity, std::int64_t n, std::int64_t d) {
   std::uint64_t combines = 0;
-  Fiba<CountedSum> tree(CountedSum{&combines}, min_arity, 2 * min_arity);
-  for (std::int64_t t = 0; t < n - d; ++t) tree.insert(t, 1);
-  for (std::int64_t i = 0; i < d; ++i) tree.insert((std::int64_t{1} << 40) + i, 1);
+  auto tree = tree_with_gap(CountedSum{&combines}, min_arity, n, d);
   const std::int64_t slides = 4096;
   combines = 0;
   for (std::int64_t i = 0; i < slides; ++i) {
@@ -280,10 +302,13 @@ double combines_at_distance(int min_arity, std::int64_t n, std::int64_t d) {
 
 TEST(in_order_cost_does_not_grow_with_the_window) {
   for (const int min_arity : {2, 4, 8}) {
-    for (const int k : {10, 14, 17, 20}) {
+    for (const int k : {10, 14, 18, 22}) {
       const double cost = combines_at_distance(min_arity, std::int64_t{1} << k, 0);
       CHECK(cost < 9);
       CHECK(std::abs(cost - combines_at_distance(min_arity, 1 << 10, 0)) < 0.2);
+      const double nodes = touched_at_distance(min_arity, std::int64_t{1} << k, 0);
+      CHECK(nodes < 6);
+      CHECK(std::abs(nodes - touched_at_distance(min_arity, 1 << 10, 0)) < 0.2);
     }
   }
 }
@@ -298,6 +323,10 @@ TEST(out_of_order_cost_grows_with_the_logarithm_of_the_distance) {
     CHECK(far < 5 * near);  // log 65536 / log 16 = 4
     const double larger = combines_at_distance(min_arity, 4 * n, 256);
     CHECK(std::abs(larger - middle) < 0.1 * middle);  // the window's size does not matter
+    const double few = touched_at_distance(min_arity, n, 16);
+    const double more = touched_at_distance(min_arity, n, 65536);
+    CHECK(more < 5 * few);
+    CHECK(std::abs(touched_at_distance(min_arity, 4 * n, 65536) - more) < 1.1);  // a level
   }
 }
 

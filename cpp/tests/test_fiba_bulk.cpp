@@ -170,6 +170,43 @@ TEST(bulk_evict_costs_the_logarithm_of_the_bulk) {
   }
 }
 
+TEST(bulk_evict_touches_the_boundary_only) {
+  for (const int min_arity : {2, 4, 8}) {
+    std::uint64_t combines = 0;
+    Fiba<JournaledSum> tree(JournaledSum{{&combines}}, min_arity);
+    std::int64_t t = 0, gone = 0;
+    for (; t < 1 << 19; ++t) tree.insert(t, 1);
+    for (int k = 3; k <= 18; ++k) {
+      std::size_t touched = 0;
+      gone += std::int64_t{1} << k;
+      transact(tree, [&] {
+        tree.bulk_evict(gone - 1);
+        touched = tree.touched();
+      });
+      CHECK(touched <= static_cast<std::size_t>(6 * k));
+      CHECK_EQ(tree.query(), static_cast<double>(t - gone));
+    }
+  }
+}
+
+TEST(small_unsorted_bulks_go_in_one_by_one_and_large_ones_sorted) {
+  for (const std::int64_t n : {2, 23, 24, 47, 48, 100}) {
+    Fiba<Concat<false>> bulk(Concat<false>{}, 2), loop(Concat<false>{}, 2);
+    std::vector<std::int64_t> times;
+    std::vector<std::string> values;
+    for (std::int64_t i = 0; i < n; ++i) {
+      times.push_back(i % 2 == 0 ? 1000 + i : 500 + i / 4);  // one in order, one late, some equal
+      values.push_back(std::string(1, static_cast<char>('a' + i % 26)));
+    }
+    for (std::int64_t t = 0; t < 900; t += 3) bulk.insert(t, "-"), loop.insert(t, "-");
+    bulk.bulk_insert(times.data(), values.data(), times.size());
+    for (std::size_t i = 0; i < times.size(); ++i) loop.insert(times[i], values[i]);
+    bulk.check();
+    CHECK_EQ(bulk.query(), loop.query());
+    CHECK_EQ(bulk.size(), loop.size());
+  }
+}
+
 TEST(bulk_insert_combines_less_than_a_loop) {
   for (const std::int64_t d : {0, 256, 4096}) {
     std::uint64_t combines = 0;

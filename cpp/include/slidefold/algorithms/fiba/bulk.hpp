@@ -73,13 +73,16 @@ class BulkTree : public ReadTree<Op, Time> {
 
   // Inserts n entries; equal times combine, in the order in which they come.
   void bulk_insert(const Time* times, const State* values, std::size_t n) {
-    if (n < kFew && (n < 2 || empty() || !(this->youngest() < times[0]))) {
+    if (n == 0) return;
+    bool ascending = true;
+    for (std::size_t i = 1; i < n && ascending; ++i) ascending = times[i - 1] < times[i];
+    if (ascending && (n >= kFew || empty() || this->youngest() < times[0])) {
+      return insert_run(times, values, n);
+    }
+    if (n < (ascending ? kFew : kFewUnsorted)) {
       for (std::size_t i = 0; i < n; ++i) insert(times[i], values[i]);
       return;
     }
-    bool ascending = true;
-    for (std::size_t i = 1; i < n && ascending; ++i) ascending = times[i - 1] < times[i];
-    if (ascending) return insert_run(times, values, n);
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -109,8 +112,9 @@ class BulkTree : public ReadTree<Op, Time> {
   using typename Base::Side;
 
  private:
-  // Fewer late entries than this go in one by one: next to each other, that is as fast.
-  static constexpr std::size_t kFew = 24;
+  // Fewer late entries than this go in one by one: next to each other, that is as fast. Those that
+  // would have to be sorted first pay for it later.
+  static constexpr std::size_t kFew = 24, kFewUnsorted = 48;
 
   // ---- bulk_evict
 

@@ -257,6 +257,9 @@ class Nodes {
     }
   }
 
+  // How often the open transaction changed a node, or made one.
+  std::size_t touched() const { return journal_.size() + made_.size(); }
+
   std::size_t bytes() const {
     return leaves_.bytes() + inners_.bytes() + deferred_.capacity() * sizeof(Frame);
   }

@@ -37,6 +37,7 @@ class Spines : protected NodeOps<Op, Time> {
   int height() const { return static_cast<int>(levels_.size()); }
 
   // A transaction: until commit, every change can be taken back.
+  std::size_t touched() const { return nodes_.touched(); }
   void begin() {
     if constexpr (fallible_v<Op>) {
       nodes_.begin();
