@@ -13,7 +13,8 @@ import pytest
 
 import slidefold as sf
 from examples.flights import data_folder, read_flights
-from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
+from slidefold.errors import ColumnError, DefinitionError, StateError, ValueTypeError
+from slidefold.spark import Metrics, tail
 from tests.support.streams import MINUTE, Files, drain, observed, written
 from tools.crash.workload import judged
 
@@ -112,6 +113,43 @@ def test_final_is_a_run_over_the_accepted_rows_also_after_a_restart(
     counts = observed(progress)
     assert (counts["rows_in"], counts["late"]) == (everything.num_rows, late.num_rows)
     assert counts["rows_out"] == found.num_rows - late.num_rows
+
+
+def test_windows_begin_with_history_and_what_waits_can_be_read(spark: Any, tmp_path: Path) -> None:
+    history = rows(1, 0, 100 * MINUTE)
+    history = history.filter(history["ts"].is_valid())
+    newest = pc.max(history["ts"].cast(pa.int64())).as_py()
+    batches = [rows(2, 1000, 108 * MINUTE), rows(3, 2000, 117 * MINUTE)]
+    files = Files(tmp_path / "in")
+    files.add(*batches)
+    lines: list[str] = []
+    listener = Metrics(lines.append)
+    spark.streams.addListener(listener)
+    try:
+        stream = files.stream(spark, "5 minutes")
+        past = spark.createDataFrame(history)
+        drain(FEATURES.run(stream, late="side", buckets=3, initial=past), tmp_path)
+    finally:
+        spark.streams.removeListener(listener)
+    accepted, watermark = judged(batches, "ts", DELAY)
+    accepted = accepted.filter(pc.greater(accepted["ts"].cast(pa.int64()), newest))
+    expected = FEATURES.run(pa.concat_tables([history, accepted]))
+    expected = expected.filter(pc.is_in(expected["id"], accepted["id"].combine_chunks()))
+    found = written(spark, tmp_path)
+    late = found.filter(found["late"])
+    assert late.num_rows == 400 - accepted.num_rows
+    assert_same(
+        found.filter(pc.invert(found["late"])).drop_columns(["late", "late_reason"]),
+        due(expected, watermark),
+    )
+    waiting = pc.greater(expected["ts"].cast(pa.int64()), watermark)
+    assert_same(tail(str(tmp_path / "checkpoint")).toArrow(), expected.filter(waiting))
+    (totals,) = listener.totals.values()
+    assert (totals["rows_in"], totals["late"]) == (400, late.num_rows)
+    assert totals["pending"] == pc.sum(waiting).as_py()
+    assert lines[0].startswith("batch 0: 200 in, 0 out, ")
+    with pytest.raises(StateError, match="nowhere is not the checkpoint of such a query"):
+        tail(str(tmp_path / "nowhere"))
 
 
 def test_slides_of_real_flights_in_the_order_in_which_they_left(spark: Any, tmp_path: Path) -> None:
