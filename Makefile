@@ -18,6 +18,8 @@ WORKERS ?= 2
 TESTS ?= tests
 BENCH ?=
 FUZZ ?=
+CRASH ?=
+SIMULATE ?=
 SANITIZE_TESTS ?= tests
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
 
@@ -84,6 +86,14 @@ bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes argume
 .PHONY: fuzz
 fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes arguments)
 	@$(PY) -m tools.fuzz $(FUZZ)
+
+.PHONY: crash
+crash: java $(VENV)/.dev $(VENV)/.native ## Kill a Spark stream 200 times (CRASH=... passes arguments)
+	@$(PY) -m tools.crash $(CRASH)
+
+.PHONY: simulate
+simulate: $(VENV)/.dev $(VENV)/.native ## Aborted attempts at a stream, without Spark (SIMULATE=...)
+	@$(PY) -m tools.crash.simulation $(SIMULATE)
 
 # The pages and pictures that are generated are written first; a test finds them stale. The banner
 # that is turned off is about a later major version of mkdocs, which is not the pinned one.

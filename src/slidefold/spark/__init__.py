@@ -7,7 +7,20 @@ from typing import Any
 from slidefold.errors import ValueTypeError
 from slidefold.rolling import Rolling
 
-__all__ = ["run"]
+__all__ = ["Metrics", "run", "tail"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs pyspark only when it is asked for."""
+    if name == "tail":
+        from slidefold.spark.checkpoint import tail
+
+        return tail
+    if name == "Metrics":
+        from slidefold.spark.metrics import Metrics
+
+        return Metrics
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def run(definition: Rolling, data: Any, **options: Any) -> Any:

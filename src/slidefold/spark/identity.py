@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
+
+import pyarrow as pa
 
 from slidefold.operators import Operator, UserOperator
 from slidefold.rolling import Rolling
@@ -13,7 +16,19 @@ from slidefold.rolling import Rolling
 _FORMAT = 1
 
 
-def describe(definition: Rolling, schema: Any, buckets: int, emit: str, id: Sequence[str]) -> str:
+def schema_text(schema: Any) -> str:
+    """Return an Arrow schema as text."""
+    return b64encode(schema.serialize().to_pybytes()).decode("ascii")
+
+
+def schema_from(text: str) -> Any:
+    """Return the schema that a text is."""
+    return pa.ipc.read_schema(pa.py_buffer(b64decode(text)))
+
+
+def describe(
+    definition: Rolling, schema: Any, result: Any, buckets: int, emit: str, id: Sequence[str]
+) -> str:
     """Return all that the state depends on, as one line of JSON."""
     about = {
         "format": _FORMAT,
@@ -27,8 +42,12 @@ def describe(definition: Rolling, schema: Any, buckets: int, emit: str, id: Sequ
             for name, over in definition.items
             if (version := _versions(over.operator)) is not None
         },
+        # How to read it, which is no part of what it is: a column that was said to have no nulls
+        # may have some now.
+        "schema": schema_text(schema),
+        "result": schema_text(result),
     }
-    return json.dumps(about, sort_keys=True, separators=(",", ":"))
+    return json.dumps(about, separators=(",", ":"))
 
 
 def _versions(operator: Operator) -> Any:
@@ -41,12 +60,13 @@ def _versions(operator: Operator) -> Any:
 
 
 def digest(about: str) -> str:
-    """Return a few letters that stand for a description.
+    """Return a few letters that stand for a description, in whichever order its columns are.
 
-    >>> digest("{}") == digest("{}"), digest("{}") == digest("[]")
+    >>> digest('{"a":1,"b":2}') == digest('{"b":2,"a":1}'), digest("{}") == digest("[]")
     (True, False)
     """
-    return blake2b(about.encode(), digest_size=12).hexdigest()
+    canonical = json.dumps(_compared(about), sort_keys=True)
+    return blake2b(canonical.encode(), digest_size=12).hexdigest()
 
 
 def differences(before: str, now: str) -> str:
@@ -55,9 +75,16 @@ def differences(before: str, now: str) -> str:
     >>> differences('{"emit":"final","columns":{"s":1}}', '{"emit":"final","columns":{"s":2}}')
     'columns.s was 1 and is 2'
     """
-    found = list(_differ("", json.loads(before), json.loads(now)))
+    found = list(_differ("", _compared(before), _compared(now)))
     shown = "; ".join(found[:3])
     return shown if len(found) <= 3 else f"{shown}; and {len(found) - 3} more"
+
+
+def _compared(about: str) -> Any:
+    said = json.loads(about)
+    if isinstance(said, dict):
+        said = {name: value for name, value in said.items() if name not in ("schema", "result")}
+    return said
 
 
 def _differ(path: str, before: Any, now: Any) -> Iterator[str]:

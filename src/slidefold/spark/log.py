@@ -83,6 +83,43 @@ class Store(Protocol):
         """Forget an entry and its mark."""
 
 
+class DictStore:
+    """The states of one bucket in memory."""
+
+    def __init__(self) -> None:
+        self.head: tuple[Any, ...] | None = None
+        self.entries: dict[int, bytes] = {}
+        self.marks: dict[int, tuple[Any, ...]] = {}
+
+    def read_head(self) -> tuple[Any, ...] | None:
+        """Return what `write_head` was given last."""
+        return self.head
+
+    def write_head(self, head: tuple[Any, ...]) -> None:
+        """Keep a head."""
+        self.head = head
+
+    def read_entry(self, version: int) -> bytes | None:
+        """Return the bytes of an entry."""
+        return self.entries.get(version)
+
+    def write_entry(self, version: int, data: bytes) -> None:
+        """Keep the bytes of an entry."""
+        self.entries[version] = data
+
+    def read_mark(self, version: int) -> tuple[Any, ...] | None:
+        """Return what `write_mark` was given for this version."""
+        return self.marks.get(version)
+
+    def write_mark(self, version: int, mark: tuple[Any, ...]) -> None:
+        """Keep a mark."""
+        self.marks[version] = mark
+
+    def drop(self, version: int) -> None:
+        """Forget an entry and its mark."""
+        del self.entries[version], self.marks[version]
+
+
 class Log:
     """The log of one bucket during one call; `save` writes the head if it has changed."""
 
@@ -126,6 +163,10 @@ class Log:
             self.head = replace(self.head, version=version, token=token, rows=rows_now)
             written += len(data)
         return written
+
+    def remember(self, newest: int) -> None:
+        """Say that the rows up to this time are of the past: what comes up to it is late."""
+        self.head = replace(self.head, emitted=newest)
 
     def _pieces(self, rows: Any) -> Iterator[Any]:
         count = rows.num_rows

@@ -24,6 +24,7 @@ _OUT_BYTES = 4 << 20
 
 PACKET = "packet"
 LABEL = "bucket"
+NEWEST = "newest"
 PACKED = pa.schema([(LABEL, pa.int32()), (PACKET, pa.binary())])
 
 

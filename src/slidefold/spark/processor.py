@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ from slidefold.spark.bucket import Counts, Maker, Outcome, step
 from slidefold.spark.cache import WORKER, Cache, NoCache
 from slidefold.spark.identity import differences, digest
 from slidefold.spark.log import Log
-from slidefold.spark.packing import PACKET, decode, encode, pieces
+from slidefold.spark.packing import NEWEST, PACKET, decode, encode, pieces
 from slidefold.spark.store import SparkStore
 from slidefold.spark.types import conform
 
@@ -96,7 +97,6 @@ class BucketProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the states; once a task."""
-        self.handle = handle
         self.store = SparkStore(handle)
         self.cache: Cache = WORKER if self.job.cache_bytes else NoCache()
         if self.job.cache_bytes:
@@ -125,18 +125,36 @@ class BucketProcessor(StatefulProcessor):
         fired = expiredTimerInfo.getExpiryTimeInMs()
         yield from self._step(int(key[0]), None, _watermark(timerValues), fired)
 
+    def handleInitialState(  # noqa: N802
+        self,
+        key: Any,
+        initialState: Any,  # noqa: N803
+        timerValues: TimerValues,  # noqa: N803
+    ) -> None:
+        """Take rows of the past: they are in windows, and have no results of their own."""
+        log = Log(self.store, self.job.schema, self.job.identity)
+        self._require_same(log)
+        log.remember(initialState[NEWEST])
+        if initialState[PACKET] is not None:
+            batch = decode(bytes(initialState[PACKET]), self.job.schema)
+            log.append(pa.Table.from_batches([batch]), self.job.definition.on, None)
+        log.save()
+
     def close(self) -> None:
         """Nothing is open."""
 
     def _step(
         self, bucket: int, rows: Any | None, watermark: int | None, fired: int | None
     ) -> Iterator[Row]:
-        job = self.job
+        job, start = self.job, perf_counter()
+        self.store.seconds = 0.0
         log = Log(self.store, job.schema, job.identity)
         self._require_same(log)
         outcome = step(log, job.maker, self.cache, (job.tag, bucket), rows, watermark)
         self._set_timer(log, outcome.wake, fired)
         log.save()
+        outcome.counts.seconds_state = self.store.seconds
+        outcome.counts.seconds = perf_counter() - start
         yield from self._rows(outcome)
 
     def _require_same(self, log: Log) -> None:
@@ -158,10 +176,9 @@ class BucketProcessor(StatefulProcessor):
         timer = None if wake is None else max(1, -(-wake // 1000))
         if timer == log.head.timer and timer != fired:
             return
-        if log.head.timer is not None and log.head.timer != fired:
-            self.handle.deleteTimer(log.head.timer)
-        if timer is not None:
-            self.handle.registerTimer(timer)
+        # The one that fires now is deleted by Spark.
+        before = None if log.head.timer == fired else log.head.timer
+        self.store.move_timer(before, timer)
         log.head = replace(log.head, timer=timer)
 
     def _rows(self, outcome: Outcome) -> Iterator[Row]:

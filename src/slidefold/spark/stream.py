@@ -16,13 +16,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
+from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.engine import EMITS
 from slidefold.rolling import Rolling
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
 from slidefold.spark.identity import describe
-from slidefold.spark.packing import LABEL, PACKED, PACKET, Pack, Unpack
+from slidefold.spark.labels import label
+from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
 from slidefold.spark.types import arrow_schema, result_schema, spark_schema
 
@@ -45,6 +46,7 @@ def run_stream(
     buckets: int | None = None,
     cache_bytes: int = BUDGET,
     metrics: str = "slidefold",
+    initial: DataFrame | None = None,
     types: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Run a definition over a streaming DataFrame, and return a streaming DataFrame.
@@ -52,28 +54,64 @@ def run_stream(
     `emit` says when a row comes out, `late` what becomes of rows at or before the watermark,
     `buckets` into how many parts the keys are cut: as many tasks can work at once, and it cannot be
     changed while a checkpoint is in use. What happened in a batch is in the query's progress, under
-    the name that `metrics` gives.
+    the name that `metrics` gives. `initial` is a batch DataFrame of earlier rows that windows begin
+    with; rows of the stream up to its newest time are late.
     """
     given = arrow_schema(data.schema)
     count = bucket_count(definition, buckets)
     job = job_of(definition, given, count, emit, id, late, cache_bytes, types)
     _require_watermark(data, definition.on)
     _prepare(data.sparkSession)
-    names, made = [f"c{i}" for i in range(len(given))], job.result
-    # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
-    numbered = data.toDF(*names)
-    keys = [numbered[names[given.get_field_index(name)]] for name in definition.by]
-    bucket = F.pmod(F.hash(*keys), F.lit(count)) if keys else F.lit(0)
-    packed = numbered.select(bucket.cast("int").alias(LABEL), *names).mapInArrow(
-        Pack(given, count), spark_schema(PACKED)
-    )
+    made = job.result
+    packed = _packed(definition, data, given, count)
     stepped = packed.groupBy(LABEL).transformWithState(
-        BucketProcessor(job), OUTPUT, "Append", "EventTime"
+        BucketProcessor(job),
+        OUTPUT,
+        "Append",
+        "EventTime",
+        None if initial is None else _history(definition, initial, data, count).groupBy(LABEL),
     )
     sums = [F.sum(field.name).alias(field.name) for field in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
     return observed.mapInArrow(Unpack(safe), spark_schema(safe)).toDF(*made.names)
+
+
+def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:
+    # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
+    names = [f"c{i}" for i in range(len(schema))]
+    numbered = data.toDF(*names)
+    keys = [numbered[names[schema.get_field_index(name)]] for name in definition.by]
+    bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
+    numbers = numbered.select(bucket.cast("int").alias(LABEL), *names)
+    return numbers.mapInArrow(Pack(schema, buckets), spark_schema(PACKED))
+
+
+def _history(definition: Rolling, initial: DataFrame, data: DataFrame, buckets: int) -> DataFrame:
+    """Return the rows that windows begin with as packets, and for each bucket where they end."""
+    if initial.isStreaming:
+        raise ValueTypeError("initial is a batch DataFrame, got a stream")
+    missing = next((name for name in data.columns if name not in initial.columns), None)
+    if missing is not None:
+        raise ColumnError(f"initial has no column {missing!r}, which the stream has")
+    chosen = initial.select(*(f"`{name.replace('`', '``')}`" for name in data.columns))
+    schema = arrow_schema(data.schema)
+    for field, own in zip(schema, arrow_schema(chosen.schema), strict=True):
+        if field.type != own.type:
+            raise ValueTypeError(
+                f"the column {field.name!r} is {field.type} in the stream and {own.type} in initial"
+            )
+    times = F.col(f"`{definition.on.replace('`', '``')}`")
+    known = chosen.agg(F.max(times), F.count(times), F.count(F.lit(1))).toArrow()
+    newest, valid, every = (known.column(i).combine_chunks() for i in range(3))
+    if valid[0] != every[0]:
+        raise DataError(f"initial has rows whose {definition.on!r} is null")
+    ended = newest.cast(pa.int64())[0].as_py()
+    labels = [(label(bucket), None, ended) for bucket in range(buckets if ended is not None else 0)]
+    schemas = spark_schema(PACKED.append(pa.field(NEWEST, pa.int64())))
+    ends = initial.sparkSession.createDataFrame(labels, schemas)
+    packets = _packed(definition, chosen, schema, buckets)
+    return ends.union(packets.where(F.col(PACKET).isNotNull()).withColumn(NEWEST, F.lit(ended)))
 
 
 def job_of(
@@ -100,7 +138,7 @@ def job_of(
         emit=emit,
         id=ids,
         side=late == "side",
-        about=describe(definition, schema, buckets, emit, ids),
+        about=describe(definition, schema, made, buckets, emit, ids),
         tag=uuid4().hex,
         cache_bytes=cache_bytes,
     )

@@ -1,0 +1,84 @@
+"""The rows of a stream that wait for the watermark still, read from its checkpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from slidefold.errors import StateError
+from slidefold.live.engine import Engine
+from slidefold.live.frames import NEWEST
+from slidefold.rolling import Rolling
+from slidefold.spark.identity import digest, schema_from
+from slidefold.spark.log import DictStore, Log
+from slidefold.spark.store import ENTRY, HEAD, MARK
+from slidefold.spark.types import conform, spark_schema
+
+
+def tail(
+    checkpoint: str,
+    definition: Rolling | None = None,
+    *,
+    spark: SparkSession | None = None,
+    operator: int = 0,
+) -> DataFrame:
+    """Read the rows that wait in a checkpoint, with the results that they have as of now.
+
+    The query may be stopped or running; what its last committed batch left is read. The definition
+    is in the checkpoint: give it only where an operator of your own cannot be imported. `operator`
+    is the number of the stateful operator in a query that has several.
+    """
+    session = spark or SparkSession.getActiveSession()
+    if session is None:
+        raise StateError("there is no Spark session to read a checkpoint with: give spark=")
+
+    def state(name: str) -> DataFrame:
+        reader = session.read.format("statestore").option("operatorId", operator)
+        return reader.option("stateVarName", name).load(checkpoint)
+
+    try:
+        heads = {
+            row["bucket"]: tuple(row[name] for name in HEAD.names)
+            for row in state("head").selectExpr("key.bucket", "value.*").collect()
+        }
+        about = [row[0] for row in state("about").selectExpr("value.about").limit(1).collect()]
+    except PySparkException as error:
+        reason = str(error).splitlines()[0]
+        raise StateError(f"{checkpoint} is not the checkpoint of such a query: {reason}") from None
+    if not about:
+        raise StateError(f"the checkpoint {checkpoint} has no state yet")
+    said = json.loads(about[0])
+    schema, result = schema_from(said["schema"]), schema_from(said["result"])
+    found = definition if definition is not None else _definition(said)
+    identity = digest(about[0])
+    entries = state("entries").selectExpr(
+        "key.bucket", "user_map_key.version", *(f"user_map_value.{name}" for name in ENTRY.names)
+    )
+    marks = state("marks").selectExpr(
+        "key.bucket", "user_map_key.version", *(f"user_map_value.{name}" for name in MARK.names)
+    )
+
+    def read(table: Any) -> Any:
+        store = DictStore()
+        for row in table.to_pylist():
+            store.entries[row["version"]] = row["data"]
+            store.marks[row["version"]] = tuple(row[name] for name in MARK.names)
+        store.head = heads[table["bucket"][0].as_py()]
+        log = Log(store, schema, identity)
+        rows = pa.concat_tables([rows for rows, _ in log.read(log.head.oldest)])
+        head = log.head
+        engine = Engine.rebuild(found, schema, "final", (), rows, head.emitted, head.horizon)
+        return conform(engine.take(schema.empty_table(), NEWEST), safe)
+
+    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(result)])
+    logs = entries.join(marks, ["bucket", "version"])
+    return logs.groupBy("bucket").applyInArrow(read, spark_schema(safe)).toDF(*result.names)
+
+
+def _definition(said: dict[str, Any]) -> Rolling:
+    names = ("on", "by", "every", "offset", "order", "columns")
+    return Rolling.from_dict({name: said[name] for name in names if name in said})
