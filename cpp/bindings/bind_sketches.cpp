@@ -117,7 +117,9 @@ void bind_naive_bayes(nb::module_& m) {
           },
           nb::arg("features").none(), "The likeliest label; of equal ones the smallest.")
       .def_prop_ro("labels",
-                   [](const NaiveBayesModel& model) { return model.classifier->labels(); });
+                   [](const NaiveBayesModel& model) { return model.classifier->labels(); })
+      .def_prop_ro("counts",
+                   [](const NaiveBayesModel& model) { return model.classifier->counts(); });
   model_class.attr("__hash__") = nb::none();
 }
 

@@ -57,6 +57,7 @@ auto with_value(const std::string& dtype, Visit&& visit) {
 }
 
 MaybeMade arithmetic_family(const Spec& spec);
+MaybeMade coded_family(const Spec& spec);
 MaybeMade extremes_family(const Spec& spec);
 MaybeMade logic_family(const Spec& spec);
 MaybeMade positional_family(const Spec& spec);

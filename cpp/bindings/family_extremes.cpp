@@ -1,6 +1,7 @@
 #include "family.hpp"
 #include "slidefold/operators/counts.hpp"
 #include "slidefold/operators/ranges.hpp"
+#include "slidefold/operators/texts.hpp"
 
 namespace slidefold::bindings {
 
@@ -20,6 +21,22 @@ struct Value<Corners<T>> {
 
 namespace {
 
+// What compares strings has names of its own: hot operators are numbers by their names alone.
+template <Extreme kind>
+MaybeMade texts(const Spec& spec) {
+  const bool most = kind == Extreme::kMax;
+  if (spec.name == (most ? "text_max" : "text_min")) return made(TextExtreme<kind>{});
+  if (spec.name == (most ? "text_max_count" : "text_min_count")) {
+    return made(TextExtremeCount<kind>{});
+  }
+  if (spec.name == (most ? "text_max_by" : "text_min_by")) {
+    return with_value(spec.dtype,
+                      [&](auto arg) { return made(TextExtremeBy<kind, decltype(arg)>{}); });
+  }
+  if (spec.name == "text_top_k") return made(TextTopK{static_cast<std::size_t>(spec.number("k"))});
+  return {};
+}
+
 template <Extreme kind>
 MaybeMade extreme_by(const Spec& spec) {
   return with_number(spec.key, [&](auto key) {
@@ -35,6 +52,10 @@ MaybeMade extremes_family(const Spec& spec) {
   using enum Extreme;
   const std::string_view name = spec.name;
   const auto number = [&](auto&& use) { return with_number(spec.dtype, use); };
+  if (name.starts_with("text_")) {
+    MaybeMade most = texts<kMax>(spec);
+    return most ? std::move(most) : texts<kMin>(spec);
+  }
   if (name == "min") return number([&](auto t) { return made(MinMax<kMin, decltype(t)>{}); });
   if (name == "max") return number([&](auto t) { return made(MinMax<kMax, decltype(t)>{}); });
   if (name == "min_count") {

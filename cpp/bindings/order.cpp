@@ -20,7 +20,12 @@ Between between_from(const std::string& word) {
 
 QuantileSpec quantile_from(const Spec& spec) {
   const std::string between = nb::cast<std::string>(spec.params["interpolation"]);
-  return {{spec.real("q"), between_from(between)}, spec.dtype == "int64"};
+  const auto word = [&](const char* name) { return nb::cast<std::string>(spec.params[name]); };
+  QuantileSpec made{{spec.real("q"), between_from(between)}, word("base") == "int64", {}, {}};
+  if (word("codec") != "plain") made.codec = codec_named(word("codec"));
+  made.whole = word("result") != "plain";
+  if (made.whole) made.result = codec_named(word("result"));
+  return made;
 }
 
 PyObject* lower_ordered(const CountedTree& tree, const QuantileSpec& spec) {
@@ -30,17 +35,24 @@ PyObject* lower_ordered(const CountedTree& tree, const QuantileSpec& spec) {
   PyObject* result = nullptr;
   if (!spec.integers) {
     result = PyFloat_FromDouble(lerp(value_of<double>(low), value_of<double>(high), share));
-  } else if (spec.quantile.picks()) {
-    result = PyLong_FromLongLong(low);
+  } else if (spec.whole || spec.quantile.picks()) {
+    result = PyLong_FromLongLong(lerp_whole(low, high, share));
   } else {
     result = PyFloat_FromDouble(lerp(low, high, share));
   }
   if (result == nullptr) throw nb::python_error();
-  return result;
+  if (spec.result == nullptr) return result;
+  const nb::object code = nb::steal(result);
+  return spec.result->out(code.ptr());
 }
 
 OrderedRow read_ordered(PyObject* value, const QuantileSpec& spec) {
   if (value == Py_None) return {0, true};
+  nb::object code;
+  if (spec.codec != nullptr) {
+    code = nb::steal(spec.codec->in(value));
+    value = code.ptr();
+  }
   if (spec.integers) return {Value<std::int64_t>::from(value), false};
   return {key_of(Value<double>::from(value)), false};
 }

@@ -1,6 +1,7 @@
 // Windows over order statistics: median and quantile, which are no monoids.
 #pragma once
 
+#include "codec.hpp"
 #include "face.hpp"
 #include "slidefold/operators/quantile.hpp"
 #include "slidefold/storage/counted_tree.hpp"
@@ -14,6 +15,8 @@ inline constexpr const char* kOrderStatistics = "order_statistics";
 struct QuantileSpec {
   Quantile quantile;
   bool integers = false;
+  CodecPtr codec, result;  // null for numbers as they are
+  bool whole = false;      // what lies between two values is one too: times
 };
 QuantileSpec quantile_from(const Spec& spec);
 Between between_from(const std::string& word);

@@ -86,6 +86,7 @@ struct Classifier {
   virtual ~Classifier() = default;
   virtual nb::object predict(nb::handle features) const = 0;
   virtual nb::object labels() const = 0;
+  virtual nb::object counts() const = 0;
   virtual bool same(const Classifier& other) const = 0;
 };
 
@@ -113,6 +114,15 @@ class ClassifierOf final : public Classifier {
   nb::object labels() const override {
     nb::dict result;
     for (const auto& [label, n] : model_.labels()) result[to_python(label)] = n;
+    return result;
+  }
+
+  nb::object counts() const override {
+    nb::list result;
+    for (const auto& [key, n] : model_.counts()) {
+      const auto& [feature, value, label] = key;
+      result.append(nb::make_tuple(to_python(label), feature, to_python(value), n));
+    }
     return result;
   }
 

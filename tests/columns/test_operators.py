@@ -14,7 +14,7 @@ from slidefold.operators import BUILT_IN
 from tests.support.golden import equal
 from tests.support.tables import random_table
 
-# Results that are objects, which no column holds.
+# Results that are objects in a live window.
 OBJECTS = ("moments", "naive_bayes", "count_min")
 BYTES = ("bloom",)
 PAIRS = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
@@ -56,13 +56,34 @@ def test_as_a_live_window_folds(name: str) -> None:
             assert got == (due or None if isinstance(due, list) and name != "histogram" else due)
 
 
-@pytest.mark.parametrize("name", OBJECTS[:2])
-def test_objects_are_refused(name: str) -> None:
-    table = pa.table({"t": [1, 2], "x": [1, 2], "y": [1, 1]})
-    made: Any = BUILT_IN[name]
-    operator = made("x", "y") if name == "naive_bayes" else made("x")
+def test_objects_are_refused() -> None:
+    table = pa.table({"t": [1, 2], "x": [1, 2]})
     with pytest.raises(sf.errors.ValueTypeError, match="objects that no column holds"):
-        sf.rolling(on="t", r=operator.over(2)).run(table)
+        sf.rolling(on="t", r=sf.count_min("x").over(2)).run(table)
+
+
+def test_moments_are_structs() -> None:
+    values = [1.0, 2.0, 4.0, None, 9.0]
+    table = pa.table({"t": range(5), "x": values})
+    found = sf.rolling(on="t", r=sf.moments("x", k=4).over(3)).run(table)["r"].to_pylist()
+    live = sf.Window(sf.moments(k=4), sf.rows(3))
+    for row, value in zip(found, values, strict=True):
+        due = live.push(value)
+        assert row == {
+            name: getattr(due, name) for name in ("count", "min", "max", "mean", "chebyshev")
+        }
+
+
+def test_classifiers_are_counts() -> None:
+    table = pa.table({"t": range(4), "y": ["a", "b", "a", None], "x": [1, 2, 1, 2]})
+    made = sf.rolling(on="t", r=sf.naive_bayes("y", "x").over(3))
+    with pytest.raises(sf.errors.ValueTypeError, match="naive_bayes"):
+        made.run(table.set_column(2, "x", pa.array([0] * 4, pa.int32()).cast(pa.date32())))
+    found = made.run(table)["r"].to_pylist()
+    names = ("label", "feature", "value", "n")
+    due = [("a", None, None, 1), ("b", None, None, 1), ("a", "x", 1, 1), ("b", "x", 2, 1)]
+    assert [tuple(count[name] for name in names) for count in found[-1]] == due
+    assert found[2][0] == {"label": "a", "feature": None, "value": None, "n": 2}
 
 
 def test_a_bloom_filter_is_bytes() -> None:

@@ -56,7 +56,7 @@ def test_another_operator_is_refused() -> None:
         {"name": "median"},
         {"name": 5},
         {"name": ""},
-        {"dtype": "float32"},
+        {"dtype": "float16"},
         {"dtype": None},
         {"key_dtype": "int64"},
         {"columns": [1]},

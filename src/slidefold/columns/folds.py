@@ -8,18 +8,17 @@ so any type works and stays what it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from inspect import signature
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidefold import _native
 from slidefold.columns import exact
+from slidefold.columns.objects import bayes_counts, moment_structs
 from slidefold.columns.order import quantiles
-from slidefold.columns.threads import fold_frames
+from slidefold.columns.reading import Task, read, retyped
 from slidefold.columns.users import fold_user
 from slidefold.columns.values import (
     Array,
@@ -27,48 +26,15 @@ from slidefold.columns.values import (
     is_temporal,
     is_text,
     plain,
-    real_numbers,
     take,
     to_arrow,
     whole_numbers,
 )
-from slidefold.errors import DataError, ValueTypeError
-from slidefold.operators import BUILT_IN, Operator, QuantileOperator, UserOperator
+from slidefold.errors import ValueTypeError
+from slidefold.operators import Operator, QuantileOperator, UserOperator
 from slidefold.planner import plan_column
 from slidefold.windows import WindowKind
 from slidefold.windows.sorted_rows import Ints, spread
-
-
-@dataclass(frozen=True)
-class Task:
-    """An operator with its columns, without nulls, and the frames to fold."""
-
-    operator: Operator
-    window: WindowKind
-    algorithm: str | None
-    columns: tuple[Any, ...]
-    lo: Ints
-    hi: Ints
-    threads: int = 1
-
-    def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
-        """Fold natively: results, and which of them there are."""
-        chosen = plan_column(operator, self.window, self.algorithm).algorithm
-        if chosen == "register_queues":
-            return _native.distinct_frames(operator, values, self.lo, self.hi)
-        return fold_frames(chosen, operator, values, self.lo, self.hi, self.threads)
-
-    @property
-    def held(self) -> Array:
-        """Which frames hold anything."""
-        return self.hi > self.lo
-
-    def wrong(self, index: int, takes: str) -> ValueTypeError:
-        """Return the error that a column is of a type which the operator does not take."""
-        name = self.operator.columns[index]
-        return ValueTypeError(
-            f"{self.operator.name} takes {takes}, the column {name!r} is {self.columns[index].type}"
-        )
 
 
 def fold(
@@ -247,72 +213,50 @@ def _sum(task: Task) -> Any:
     return _numbers(task)
 
 
+def _mean(task: Task) -> Any:
+    values = plain(task.columns[0])
+    if not pa.types.is_duration(values.type):
+        return _numbers(task)
+    whole = whole_numbers(values)
+    found, valid = task.kernel(retyped(task.operator, whole), whole)
+    return to_arrow(np.rint(found).astype(np.int64), valid, values.type)
+
+
+def _range(task: Task) -> Any:
+    """Return how far apart values are: those of times as durations, of decimals exactly."""
+    kind = plain(task.columns[0]).type
+    if not (is_temporal(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
+        return _numbers(task)
+    ends = (replace(task.operator, name=name) for name in ("max", "min"))
+    most, least = (_extreme(replace(task, operator=end)) for end in ends)
+    return pc.subtract(most, least)
+
+
+def _bits(task: Task) -> Any:
+    found = _numbers(task)
+    if not pa.types.is_uint64(plain(task.columns[0]).type):
+        return found
+    valid = found.is_valid().to_numpy(zero_copy_only=False)
+    return to_arrow(found.fill_null(0).to_numpy().view(np.uint64), valid)
+
+
 def _numbers(task: Task) -> Any:
     """Fold numbers or strings as they are: int64, float64, bool or str."""
-    inputs = [_read(task, i) for i in range(len(task.columns))]
+    inputs = [read(task, i) for i in range(len(task.columns))]
     operator = retyped(task.operator, *inputs)
     data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else tuple(inputs))
     if not isinstance(data, list):
         return to_arrow(np.asarray(data), valid)
-    return _objects(task, data)
-
-
-def _read(task: Task, index: int) -> Any:
-    """Return a column as a kernel reads it."""
-    values = plain(task.columns[index])
-    kind, types = values.type, pa.types
-    if types.is_null(kind):
-        return np.empty(0)
-    hashes = _takes(task.operator, index, "str")
-    if is_text(kind) and hashes:
-        return values.to_pylist()
-    if types.is_boolean(kind):
-        truths = task.operator.dtype == "bool"
-        return values.to_numpy(zero_copy_only=False) if truths else whole_numbers(values)
-    if types.is_integer(kind) or (is_temporal(kind) and (index > 0 or hashes)):
-        try:
-            return whole_numbers(values)
-        except pa.ArrowInvalid:
-            raise DataError(
-                f"{task.operator.name} takes integers below 2**63, the column "
-                f"{task.operator.columns[index]!r} has a larger one"
-            ) from None
-    if (types.is_floating(kind) or types.is_decimal(kind)) and _takes(
-        task.operator, index, "float64"
-    ):
-        return real_numbers(values)
-    raise task.wrong(index, _takes_words(task.operator, index))
-
-
-def _takes(operator: Operator, index: int, dtype: str) -> bool:
-    """Tell whether the function that makes the operator takes a dtype for this column."""
-    if operator.dtype in ("any", "object"):
-        return True
-    function: Any = BUILT_IN[operator.name]
-    known = signature(function).parameters
-    said = {name: value for name, value in operator.params if name in known}
-    word = "key_dtype" if index > 0 and "key_dtype" in known else "dtype"
-    if word not in known:
-        return operator.dtype == dtype
-    try:
-        function(*operator.columns, **{**said, word: dtype})
-    except ValueTypeError:
-        return False
-    return True
-
-
-def _takes_words(operator: Operator, index: int) -> str:
-    reads = {
-        "numbers": _takes(operator, index, "float64"),
-        "integers": _takes(operator, index, "int64") and not _takes(operator, index, "float64"),
-        "strings": _takes(operator, index, "str"),
-    }
-    return " or ".join(word for word, fits in reads.items() if fits) or "other values"
+    return _objects(replace(task, operator=operator), data)
 
 
 def _objects(task: Task, data: list[Any]) -> Any:
     if task.operator.name == "histogram":
         return pa.array(data, pa.list_(pa.int64()))
+    if task.operator.name == "moments":
+        return moment_structs(data)
+    if task.operator.name == "naive_bayes":
+        return bayes_counts(task.operator, data)
     if any(hasattr(item, "to_bytes") and not isinstance(item, int) for item in data):
         return pa.array([None if item is None else item.to_bytes() for item in data], pa.binary())
     try:
@@ -323,29 +267,7 @@ def _objects(task: Task, data: list[Any]) -> Any:
         ) from None
 
 
-def retyped(operator: Operator, *inputs: Any) -> Operator:
-    """Return the operator for inputs of these types; those that take one type stay as they are."""
-    if operator.dtype in ("any", "object"):
-        return operator
-    codes = [_code(given) for given in inputs]
-    made = replace(operator, dtype=codes[0], key_dtype=codes[-1] if len(codes) > 1 else "float64")
-    if codes[0] != "float64" and getattr(operator, "variant", "") == "compensated_sum":
-        plain_sum: Any = BUILT_IN["sum"]
-        made = plain_sum(*operator.columns, dtype=codes[0])  # exact as it is
-    function: Any = BUILT_IN.get(operator.name)
-    takes_dtype = function is not None and "dtype" in function.__annotations__
-    if not takes_dtype and codes[0] != operator.dtype:
-        raise ValueTypeError(
-            f"{operator.name} takes {operator.dtype}, "
-            f"the column {operator.columns[0]!r} gives {codes[0]}"
-        )
-    return made
-
-
-def _code(given: Any) -> str:
-    return "str" if isinstance(given, list) else str(given.dtype)
-
-
+_ADDING = ("sum", "mean", "range", "bit_and", "bit_or", "bit_xor")  # no comparing, so no ranks
 _FOLDS: dict[str, Callable[[Task], Any]] = {
     "count": _count,
     "first": _first,
@@ -365,6 +287,11 @@ _FOLDS: dict[str, Callable[[Task], Any]] = {
     "collect_distinct": _listed,
     "m4": _m4,
     "sum": _sum,
+    "mean": _mean,
+    "range": _range,
+    "bit_and": _bits,
+    "bit_or": _bits,
+    "bit_xor": _bits,
 }
 
 
@@ -380,7 +307,7 @@ def column_operator(operator: Operator, kinds: tuple[Any, ...]) -> Operator:
 
 def _sample(operator: Operator, kind: Any) -> Any:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    compares = operator.name in _FOLDS
+    compares = operator.name in _FOLDS and operator.name not in _ADDING
     if pa.types.is_floating(kind) or pa.types.is_null(kind):
         return np.empty(0)
     if pa.types.is_decimal(kind) and not compares:

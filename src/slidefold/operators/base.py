@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError
 from slidefold.operators.over import Over, over
+from slidefold.operators.types import Coding, coding, known_types, native_text, spelled
 
 NUMBERS = ("float64", "int64")
 KEYS = ("float64", "int64", "str")
 VALUES = ("float64", "int64", "str", "object")
+_BY = ("max_by", "min_by")  # of two columns, each with a type of its own
 Param = int | float | str | tuple[float, ...]
 
 
@@ -42,7 +44,35 @@ class Operator:
     @property
     def native_name(self) -> str:
         """The name under which the native registry knows the operator."""
+        if self.codings:
+            return "coded"
+        compared = self.key_dtype if self.name in _BY else self.dtype
+        if compared == "str" and native_text(self.name):
+            return f"text_{self.name}"
         return self.variant or self.name
+
+    @property
+    def codings(self) -> tuple[Coding, ...]:
+        """How values travel to native code: of each column of a pair; none if they go as they are.
+
+        >>> import slidefold as sf
+        >>> [coding.base for coding in sf.max(dtype="date").codings]
+        ['int64']
+        """
+        dtypes = (self.dtype, self.key_dtype) if self.name in _BY else (self.dtype,)
+        found = [coding(self.name, dtype) for dtype in dtypes if dtype not in self._plain]
+        if not any(found):
+            return ()
+        return tuple(
+            (None if dtype in self._plain else coding(self.name, dtype))
+            or Coding(dtype, "plain", "plain")
+            for dtype in dtypes
+        )
+
+    @property
+    def _plain(self) -> tuple[str, ...]:
+        """The types that native code takes as they are."""
+        return ("bool",) if self.name in ("any", "all") else ()
 
     @property
     def keeps_nulls(self) -> bool:
@@ -53,7 +83,16 @@ class Operator:
     @property
     def native_params(self) -> dict[str, Any]:
         """What the native registry needs beyond name and types."""
-        return dict(self.params)
+        codings = self.codings
+        if not codings:
+            return dict(self.params)
+        first, last = codings[0], codings[-1]
+        key_dtype = last.base if self.name in _BY else self.key_dtype
+        return {
+            "inner": replace(self, dtype=first.base, key_dtype=key_dtype),
+            "codecs": tuple(each.codec for each in codings),
+            "result": first.result,
+        }
 
     @property
     def monoid(self) -> bool:
@@ -106,7 +145,10 @@ def dtype_of(dtype: str, allowed: tuple[str, ...], operator: str) -> str:
     """Check a dtype, naming the nearest valid one."""
     if dtype in allowed:
         return dtype
-    near = get_close_matches(str(dtype), allowed, n=1)
+    more = known_types(operator)
+    if isinstance(dtype, str) and (dtype in more or coding(operator, dtype) is not None):
+        return spelled(dtype)
+    near = get_close_matches(str(dtype), (*allowed, *more), n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueTypeError(f"{operator} takes dtype {' or '.join(allowed)}, got {dtype!r}{hint}")
 

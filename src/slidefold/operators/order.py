@@ -14,6 +14,7 @@ from typing import Any
 
 from slidefold.errors import OperatorError
 from slidefold.operators.base import NUMBERS, Operator, columns_of, dtype_of
+from slidefold.operators.types import Coding
 
 INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
@@ -30,7 +31,9 @@ class QuantileOperator(Operator):
     @property
     def native_params(self) -> dict[str, Any]:
         """The share and the interpolation."""
-        return {"q": 0.5, **dict(self.params)}
+        travel = self.codings[0] if self.codings else Coding(self.dtype, "plain", "plain")
+        between = {"codec": travel.codec, "result": travel.result, "base": travel.base}
+        return {"q": 0.5, **dict(self.params), **between}
 
     @property
     def monoid(self) -> bool:

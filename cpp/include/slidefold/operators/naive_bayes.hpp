@@ -133,6 +133,9 @@ class BayesModel {
     }
   }
   const std::map<Label, std::int64_t>& labels() const { return labels_; }
+  // By feature, value and label.
+  using Counted = std::map<std::tuple<std::int64_t, Feature, Label>, std::int64_t>;
+  const Counted& counts() const { return counts_; }
   bool operator==(const BayesModel&) const = default;
 
   // The logarithm of each label's share, up to a common constant; one more of each value than was
@@ -166,7 +169,7 @@ class BayesModel {
 
  private:
   std::map<Label, std::int64_t> labels_;
-  std::map<std::tuple<std::int64_t, Feature, Label>, std::int64_t> counts_;
+  Counted counts_;
   std::map<std::int64_t, std::set<Feature>> seen_;
 };
 

@@ -1,0 +1,47 @@
+"""Results that are objects in live windows, as columns: their numbers, field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from slidefold.operators import Operator
+
+_MOMENTS = ("count", "min", "max", "mean", "chebyshev")
+
+
+def moment_structs(results: list[Any]) -> Any:
+    """Return moments as structs: what is known of them, and their Chebyshev moments."""
+    kind = pa.struct(
+        [
+            ("count", pa.int64()),
+            *((name, pa.float64()) for name in _MOMENTS[1:4]),
+            ("chebyshev", pa.list_(pa.float64())),
+        ]
+    )
+    rows = [None if r is None else {name: getattr(r, name) for name in _MOMENTS} for r in results]
+    return pa.array(rows, kind)
+
+
+def bayes_counts(operator: Operator, results: list[Any]) -> Any:
+    """Return classifiers as their counts: of each label, and of each feature's values beside it.
+
+    The count of a label alone has neither feature nor value.
+    """
+    types = {"int64": pa.int64(), "str": pa.string()}
+    label, value = types[operator.dtype], types[operator.key_dtype]
+    kind = pa.list_(
+        pa.struct([("label", label), ("feature", pa.string()), ("value", value), ("n", pa.int64())])
+    )
+    features = operator.columns[1:]
+    rows: list[list[dict[str, Any]] | None] = []
+    for model in results:
+        if model is None:
+            rows.append(None)
+            continue
+        counts: list[tuple[Any, ...]] = [(name, None, None, n) for name, n in model.labels.items()]
+        counts += [(name, features[i], seen, n) for name, i, seen, n in model.counts]
+        names = ("label", "feature", "value", "n")
+        rows.append([dict(zip(names, count, strict=True)) for count in counts])
+    return pa.array(rows, kind)

@@ -1,0 +1,187 @@
+"""Every type, event by event: values come back as they were, in their own order."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal, localcontext
+from typing import Any
+
+import pytest
+
+import slidefold as sf
+from slidefold.algorithms import DabaLite, Fiba, KeyedWindows, SlickDeque
+from slidefold.errors import ResultOverflowError, ValueTypeError
+from slidefold.operators import BUILT_IN
+from tests.support.unchanged import refused, unchanged
+
+EAST = timezone(timedelta(hours=5, minutes=30))
+# Values of each type in rising order, the extremes of the type among them, and wrong ones.
+TYPES: dict[str, tuple[list[Any], list[Any]]] = {
+    "bool": ([False, True], [1, "x"]),
+    "int8": ([-128, -1, 0, 127], [128, -129, 1.5, "x"]),
+    "uint16": ([0, 1, 65535], [-1, 65536, None.__class__]),
+    "uint32": ([0, 7, 2**32 - 1], [2**32, 0.5]),
+    "uint64": ([0, 1, 2**63 - 1, 2**63, 2**64 - 1], [-1, 2**64, 1.5, "x"]),
+    "float32": ([-(2.0**100), -0.5, 0.0, 0.25, 3.0], ["x", b"x"]),
+    "decimal(18, 3)": (
+        [Decimal("-999999999999999.999"), Decimal("-0.001"), Decimal("0.000"), Decimal("2.500")],
+        [Decimal("0.0001"), Decimal(10**15), Decimal("NaN"), Decimal("Infinity"), 0.5, True],
+    ),
+    "date": (
+        [date.min, date(1969, 12, 31), date(2024, 2, 29), date.max],
+        [datetime(2024, 1, 1), 3],
+    ),
+    "timestamp": (
+        [
+            datetime.min,
+            datetime(1969, 12, 31, 23, 59, 59, 999999),
+            datetime(2024, 2, 29),
+            datetime.max,
+        ],
+        [datetime(2024, 1, 1, tzinfo=UTC), date(2024, 1, 1), 5],
+    ),
+    "timestamp[UTC]": (
+        [datetime(1600, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, 3, tzinfo=UTC)],
+        [datetime(2024, 1, 1), "2024"],
+    ),
+    "duration": (
+        [
+            timedelta(days=-9),
+            timedelta(microseconds=-1),
+            timedelta(0),
+            timedelta(days=3, microseconds=7),
+        ],
+        [3, timedelta.max, "1h"],
+    ),
+    "str": (["", "a", "aa", "b", "\u00e9", "\U0001f600"], [b"x", 3]),
+    "binary": ([b"", b"\x00", b"a", b"a\x00", b"\x7f", b"\x80", b"\xff"], ["x", 3]),
+}
+PICKING = ("min", "max", "first", "last", "nth", "collect", "collect_distinct", "top_k")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_values_come_back(dtype: str) -> None:
+    """Against plain Python over random windows, with nulls; saved on the way."""
+    ordered, _ = TYPES[dtype]
+    rng = random.Random(dtype)
+    values = [rng.choice([*ordered, None]) for _ in range(60)]
+    make: Any = BUILT_IN
+    windows = {name: sf.Window(make[name](dtype=dtype), sf.rows(5)) for name in PICKING}
+    for step, value in enumerate(values):
+        held = [v for v in values[max(0, step - 4) : step + 1] if v is not None]
+        due = {
+            "min": min(held, default=None),
+            "max": max(held, default=None),
+            "first": held[0] if held else None,
+            "last": held[-1] if held else None,
+            "nth": held[-1] if held else None,
+            "collect": held or None,
+            "collect_distinct": list(dict.fromkeys(held)) or None,
+            "top_k": sorted(held, reverse=True)[:10] or None,
+        }
+        for name, window in windows.items():
+            found = window.push(value)
+            assert found == due[name], name
+            assert repr(found) == repr(due[name]), name  # the very type, digits and zone
+        if step % 20 == 7:
+            windows = {name: sf.Window.from_bytes(w.to_bytes()) for name, w in windows.items()}
+            for window in windows.values():
+                window.check()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_compared_beside_another(dtype: str) -> None:
+    """max_by and min_by with keys and arguments of the type, ties to the older; the counts."""
+    ordered, _ = TYPES[dtype]
+    rows = [*enumerate(ordered), *enumerate(ordered, 100)]
+    most = sf.Window(sf.max_by(dtype="int64", key_dtype=dtype), sf.rows(99))
+    least = sf.Window(sf.min_by(dtype="int64", key_dtype=dtype), sf.rows(99))
+    picked = sf.Window(sf.max_by(dtype=dtype, key_dtype="int64"), sf.rows(99))
+    counts = [sf.Window(op(dtype=dtype), sf.rows(99)) for op in (sf.max_count, sf.min_count)]
+    distinct = sf.Window(sf.approx_distinct(dtype=dtype), sf.rows(99))
+    for number, value in rows:
+        found = (
+            most.push((number, value)),
+            least.push((number, value)),
+            picked.push((value, number)),
+        )
+        counted = [window.push(value) for window in counts]
+        last = distinct.push(value)
+    assert found == (len(ordered) - 1, 0, ordered[-1])
+    assert counted == [2, 2]
+    assert last == len(ordered)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_wrong_values_are_refused(dtype: str) -> None:
+    ordered, wrong = TYPES[dtype]
+    for operator in (sf.max(dtype=dtype), sf.collect(dtype=dtype)):
+        window = sf.Window(operator, sf.rows(3))
+        window.push(ordered[0])
+        for value in wrong:
+            with unchanged(window), refused(ValueTypeError, "due, got"):
+                window.push(value)
+
+
+def test_differences_and_sums() -> None:
+    def last(operator: Any, *values: Any) -> Any:
+        window = sf.Window(operator, sf.rows(20))
+        return [window.push(value) for value in values][-1]
+
+    day = timedelta(days=1)
+    assert last(sf.range(dtype="date"), date(2024, 3, 1), date(2024, 2, 28)) == 2 * day
+    ends = datetime.min, datetime.max
+    assert last(sf.range(dtype="timestamp"), *ends) == ends[1] - ends[0]
+    assert last(sf.sum(dtype="duration"), day, -3 * day) == -2 * day
+    assert last(sf.mean(dtype="duration"), day, 2 * day) == 1.5 * day
+    assert last(sf.median(dtype="date"), date(2024, 1, 1), date(2024, 1, 4)) == date(2024, 1, 2)
+    east = [datetime(2024, 1, d, tzinfo=EAST) for d in (1, 2)]
+    assert last(sf.median(dtype="timestamp[UTC]"), *east) == east[0] + day / 2
+    cents = [Decimal("0.10")] * 3
+    with localcontext() as context:
+        context.prec = 1  # the result has all of its digits in any context
+        total = last(sf.sum(dtype="decimal(10,2)"), *cents, Decimal("12345678.01"))
+    assert repr(total) == "Decimal('12345678.31')"
+    assert last(sf.range(dtype="decimal(4, 2)"), Decimal("-1.5"), 2) == Decimal("3.50")
+    big = Decimal(9 * 10**17)
+    with pytest.raises(ResultOverflowError):
+        last(sf.sum(dtype="decimal(18, 0)"), *[big] * 11)
+    assert last(sf.sum(dtype="bool"), True, True, False) == 2
+    assert last(sf.mean(dtype="uint64"), 2**64 - 1, 1) == 2.0**63
+    assert last(sf.sum(dtype="float32"), 0.1) == 0.10000000149011612
+
+
+def test_in_every_algorithm_and_in_products() -> None:
+    """A codec is part of the operator, so that everything that takes operators takes it."""
+    days = [date(2024, 1, d) for d in (3, 1, 2, 9, 4)]
+    for make in (DabaLite, SlickDeque):
+        algorithm = make(sf.max(dtype="date"))
+        assert algorithm.slide(days, 2) == [days[0], days[0], days[2], days[3], days[3]]
+        algorithm.insert(days[0])
+        assert algorithm.query() == days[0]
+    tree = Fiba(sf.min(dtype="date"))
+    tree.bulk_insert([1, 2, 3], days[:3])
+    assert (tree.query(), tree.query(2, 3)) == (days[1], days[1])
+    keyed = KeyedWindows(sf.max(dtype="date"), sf.time(5))
+    found = keyed.push(["a", "b", "a"], [1, 1, 2], days[:3])
+    assert found.to_pylist() == [days[0], days[1], days[0]]
+    pair = sf.struct(d=sf.max("d", dtype="date"), n=sf.sum("n", dtype="int8"))
+    both = sf.Window(pair, sf.rows(2))
+    assert both.push({"d": days[0], "n": 5}) == {"d": days[0], "n": 5}
+    with pytest.raises(ValueTypeError, match="from -128 to 127"):
+        both.push({"d": days[0], "n": 500})
+    assert both.push({"d": None, "n": 1}) == {"d": days[0], "n": 6}
+    late = sf.Window(sf.max(dtype="binary"), sf.time(9), lateness=9)
+    events = ((5, b"b"), (1, b"a"), (6, b"\xff"))
+    assert [late.push(t, v) for t, v in events] == [v for _, v in events]
+    kept = sf.Window(sf.first(dtype="date", nulls="keep"), sf.rows(2))
+    assert [kept.push(v) for v in (None, days[0], None)] == [None, None, days[0]]
+
+
+def test_types_that_make_no_sense() -> None:
+    for operator, dtype in ((sf.sum, "date"), (sf.mean, "binary"), (sf.max, "decimal(19, 2)")):
+        with refused(ValueTypeError, dtype):
+            operator(dtype=dtype)
+    with refused(ValueTypeError, "did you mean 'timestamp'?"):
+        sf.max(dtype="timestmp")
