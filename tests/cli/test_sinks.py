@@ -12,13 +12,13 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from slidefold.cli.pipeline.sinks import OPENS, file_sink
+from slidefold.cli.pipeline.sinks import file_sink
 from slidefold.errors import DataError
 
 TABLE = pa.table({"t": [1, 2], "k": ["a", None]})
 
 
-@pytest.mark.parametrize("format", OPENS)
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 def test_a_file_appears_when_it_is_whole(tmp_path: Path, format: str) -> None:
     path = tmp_path / "out"
     with file_sink(path, format, replace=False) as sink:
@@ -34,7 +34,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path, format: str) -> None:
     assert [row["t"] for row in rows] == [1, 2, 1, 2]
 
 
-@pytest.mark.parametrize("format", OPENS)
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 def test_half_a_file_is_none(tmp_path: Path, format: str) -> None:
     path = tmp_path / "out"
     path.write_text("before")

@@ -105,12 +105,12 @@ def tell(
     pipeline: Pipeline, out: Output, shown: Any, taken: int, made: int, bad: int, seconds: float
 ) -> None:
     """Say what a run did; the console is a sink too."""
-    if pipeline.sink.path is None:
-        limit = pipeline.sink.limit or len(shown)
+    if pipeline.sink.path is None and shown is not None:
+        limit = pipeline.sink.limit or made
         rows = [list(row.values()) for row in shown.slice(0, limit).to_pylist()]
         out.rows(shown.column_names, rows)
-        if len(shown) > limit:
-            out.step("more", f"... and {len(shown) - limit:,} rows more", rows=len(shown) - limit)
+        if made > limit:
+            out.step("more", f"... and {made - limit:,} rows more", rows=made - limit)
     where = "the console" if pipeline.sink.path is None else str(pipeline.sink.path)
     out.say(
         "done",

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from slidefold.cli.guard import guarded
 from slidefold.cli.local import run_local
-from slidefold.cli.options import AsJson, Overwrite, PipelineFile
+from slidefold.cli.local_stream import stream_local
+from slidefold.cli.on_spark import run_spark
+from slidefold.cli.options import AsJson, Engine, Engines, Master, Overwrite, PipelineFile, Streams
 from slidefold.cli.output import Output
 from slidefold.cli.pipeline import load
 
 
-def run(pipeline: PipelineFile, overwrite: Overwrite = False, json: AsJson = False) -> None:
+def run(
+    pipeline: PipelineFile,
+    engine: Engines = Engine.local,
+    stream: Streams = False,
+    master: Master = "local[*]",
+    overwrite: Overwrite = False,
+    json: AsJson = False,
+) -> None:
     """Run a pipeline file: read its source, compute its features, write its sink.
 
     Everything is checked before anything starts, and every mistake is listed. Results appear under
@@ -32,9 +41,19 @@ def run(pipeline: PipelineFile, overwrite: Overwrite = False, json: AsJson = Fal
         last = { operator = "last", columns = "price", over = 100 }      # rows
         own  = { operator = "my.module:Name", columns = "price", over = "1d" }
 
+        [stream]                     # for --stream
+        watermark = "10m"            # how late rows may come
+        late = "drop"                # and count them; or side: flagged, in the results
+
         [sink]
         path = "features.parquet"    # .csv, .jsonl, or format = "console"
     """
     out = Output(json)
     with guarded(out):
-        run_local(load(pipeline, overwrite=overwrite), out, overwrite)
+        made = load(pipeline, engine=engine, stream=stream, overwrite=overwrite)
+        if engine is Engine.spark:
+            run_spark(made, out, overwrite, master)
+        elif stream:
+            stream_local(made, out, overwrite)
+        else:
+            run_local(made, out, overwrite)

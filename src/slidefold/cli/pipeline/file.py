@@ -69,6 +69,8 @@ def load(
             mistakes.note("source.path", error)
     if features is not None and schema is not None:
         results = check_against(features, told["features"], schema, source.format, mistakes)
+    if stream and results is not None and settings.watermark is not None:
+        results = _check_stream(features, settings, schema, mistakes)
     if "sink" in told:
         sink.check_results(results, mistakes)
     if writes and not mistakes.at("sink"):
@@ -93,6 +95,23 @@ def _parse(file: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         reason = f"is not TOML: {error}"
     raise PipelineError(str(file), [("", reason)])
+
+
+def _check_stream(
+    features: Rolling | None, settings: Stream, schema: Any, mistakes: Mistakes
+) -> Any:
+    """Note what a stream refuses, and return the schema of what it gives."""
+    if features is None or mistakes.at("stream"):
+        return None
+    assert settings.watermark is not None
+    try:
+        live = features.live(
+            lateness=settings.watermark, emit=settings.emit, late=settings.late, id=settings.id
+        )
+        return live.feed(schema.empty_table()).schema
+    except SlidefoldError as error:
+        mistakes.note("stream", error)
+        return None
 
 
 def _check_target(

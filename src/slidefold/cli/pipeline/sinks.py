@@ -99,6 +99,14 @@ class _JsonLines:
         self.file.close()
 
 
+class _Lines(_JsonLines):
+    """Lines that are written already, in the one column of a table."""
+
+    def write_table(self, table: Any) -> None:
+        """Write the rows of a table."""
+        self.file.writelines(f"{line}\n" for line in table.column(0).to_pylist())
+
+
 def json_line(row: Any) -> str:
     """A row as one line of JSON.
 
@@ -138,6 +146,7 @@ OPENS: dict[str, Callable[[Path, Any], Writer]] = {
     "parquet": _open_parquet,
     "csv": _open_csv,
     "json": _JsonLines,
+    "lines": _Lines,
 }
 
 

@@ -1,0 +1,55 @@
+"""Rows in the order in which their files came, in this process: what a stream on Spark does."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+
+from slidefold.cli.local import open_targets, read, tell
+from slidefold.cli.output import Output
+from slidefold.cli.pipeline import Pipeline
+
+
+def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> None:
+    """Feed a pipeline batch by batch; at the end no more rows come, and all is final."""
+    start = perf_counter()
+    settings = pipeline.stream
+    assert settings.watermark is not None
+    live = pipeline.features.live(
+        lateness=settings.watermark, emit=settings.emit, late=settings.late, id=settings.id
+    )
+    taken = made = batches = 0
+    shown: list[Any] = []
+    with ExitStack() as opened:
+        broken, sink = open_targets(pipeline, opened, replace)
+
+        def deliver(found: Any) -> None:
+            nonlocal made
+            made += len(found)
+            if sink is not None:
+                sink.write(found)
+            elif pipeline.sink.limit == 0 or sum(map(len, shown)) <= pipeline.sink.limit:
+                shown.append(found)
+
+        deliver(live.feed(pipeline.schema.empty_table()))  # a sink without rows has columns
+        for table in read(pipeline, out, broken):
+            for first in range(0, len(table), settings.batch):
+                batch = table.slice(first, settings.batch)
+                deliver(live.feed(batch))
+                taken, batches = taken + len(batch), batches + 1
+        deliver(live.finish())
+        broken.flush()
+    seconds = perf_counter() - start
+    late = f", {live.late:,} late" if live.late else ""
+    out.step(
+        "streamed",
+        f"fed {taken:,} rows in {batches:,} batches{late}",
+        rows=taken,
+        batches=batches,
+        late=live.late,
+    )
+    found = pa.concat_tables(shown) if shown else None
+    tell(pipeline, out, found, taken, made, broken.count, seconds)

@@ -1,0 +1,117 @@
+"""A session for the command line: made quietly, with one clear sentence where it cannot be made."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from slidefold.errors import DataError, SlidefoldError, UsageError
+
+# The last line of a Python error in a worker, as Spark repeats it.
+_SENTENCE = re.compile(r"slidefold\.errors\.\w+: (.+)")
+JAVA = 17
+
+
+def missing() -> str:
+    """Return what Spark needs and is not here, in a sentence; nothing if all is."""
+    if find_spec("pyspark") is None:
+        return "Spark needs pyspark: pip install 'slidefold[spark]'"
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    version = _java_version(java) if java else 0
+    if version < JAVA:
+        have = f", and {java} is Java {version}" if version else ""
+        return f"Spark needs Java {JAVA} or newer{have}: install it, or set JAVA_HOME"
+    return ""
+
+
+def _java_version(java: str) -> int:
+    try:
+        said = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, check=True, timeout=60
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    if found is None:
+        return 0
+    return int(found[2] or 0) if found[1] == "1" else int(found[1])
+
+
+def start(master: str, log: Path, settings: dict[str, str] | None = None) -> Any:
+    """Make a session whose JVM writes what it has to say into a file.
+
+    Its time zone is UTC, as everywhere in slidefold. The caller stops it.
+    """
+    why = missing()
+    if why:
+        raise UsageError(why)
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("slidefold")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.streaming.metricsEnabled": "false",
+        **(settings or {}),
+    }.items():
+        builder = builder.config(name, value)
+    try:
+        with _standard_error_into(log), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return builder.getOrCreate()
+    except Exception as error:
+        raise DataError(f"Spark did not start at {master!r}: {_first_line(error)}") from None
+
+
+@contextmanager
+def _standard_error_into(log: Path) -> Iterator[None]:
+    """Send the standard error of processes that start now into a file."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(log, "ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn what Spark raises into one sentence: ours where a worker raised one, else its first."""
+    try:
+        yield
+    except SlidefoldError:
+        raise
+    except Exception as error:
+        text = str(error)
+        ours = _SENTENCE.findall(text)
+        if ours:
+            raise DataError(ours[-1].strip()) from None
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        raise DataError(f"Spark failed: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Spark's own errors begin with their name in brackets, and say what it is behind it.
+    known = next((line for line in lines if re.match(r"\[[A-Z_.]+\]", line)), None)
+    return known or (lines or [type(error).__name__])[0]
