@@ -24,10 +24,9 @@ This page is generated from the registry and the docstrings: `python -m tools.do
 An operator folds values. *Commutes*: the order of values does not matter. *Invertible*: the oldest
 value can be taken out again, exactly (`SubtractOnEvict`). *Selective*: combining two values gives
 one of them (`SlickDeque`). *State* is what one entry of a window takes in bytes; where a state owns
-memory beside that, its section says how much. What is *no monoid* is not folded: its values are kept
-in order. *Live types* are the `dtype=` of `sf.Window` and the
-algorithms, the default first; over tables the type of the column decides, see
-[types and nulls](../rolling.md#types-and-nulls).
+memory beside that, its section says how much. What is *no monoid* is not folded: its values are
+kept in order. *Live types* are the `dtype=` of `sf.Window` and the algorithms, the default first;
+over tables the type of the column decides, see [types and nulls](../rolling.md#types-and-nulls).
 """
 
 

@@ -1,0 +1,103 @@
+"""Features that find stolen cards: `python -m examples.fraud_features`.
+
+Makes a month of card payments, some of them with stolen cards, computes what was known about each
+card before each payment, and shows that a simple score of these features finds the fraud.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+import slidefold as sf
+from examples.printing import show
+
+CITIES = np.array(["Rome", "Oslo", "Bern", "Lyon", "Graz", "Bonn", "Porto", "Turin"])
+DAYS, CARDS, STOLEN = 30, 300, 12
+
+# What was known before the payment: closed="left" sees neither the payment nor its peers.
+BEFORE = "left"
+FEATURES = sf.rolling(
+    on="at",
+    by="card",
+    n_1h=sf.count().over("1h", closed=BEFORE),
+    spent_24h=sf.sum("amount").over("24h", closed=BEFORE),
+    usual=sf.mean("amount").over("14d", closed=BEFORE, min_count=5),
+    spread=sf.std("amount").over("14d", closed=BEFORE, min_count=5),
+    last_city=sf.last("city").over("7d", closed=BEFORE),
+    cities_24h=sf.approx_distinct("city").over("24h", closed=BEFORE),
+    last_minute=sf.last("minute").over(1, closed=BEFORE),  # of the payment before this one
+)
+
+
+def payments(seed: int = 7) -> pa.Table:
+    """A month of payments in order of time; the column `fraud` is what a model would learn."""
+    random = np.random.default_rng(seed)
+    minute, card, amount, city, fraud = [], [], [], [], []
+    for number in range(CARDS):
+        home, level = random.integers(len(CITIES)), random.lognormal(3, 0.5)
+        count = random.poisson(3 * DAYS)
+        minute += list(random.integers(0, DAYS * 24 * 60, count))
+        amount += list(np.round(level * random.lognormal(0, 0.4, count), 2))
+        travels = random.random(count) < 0.03
+        city += list(np.where(travels, random.integers(len(CITIES), size=count), home))
+        fraud += [False] * count
+        card += [f"card {number:03}"] * count
+        if number < STOLEN:  # a burst of large payments from elsewhere, once
+            start, burst = random.integers(10 * 24 * 60, DAYS * 24 * 60 - 60), 6
+            minute += list(start + np.sort(random.integers(0, 40, burst)))
+            amount += list(np.round(level * random.uniform(4, 9, burst), 2))
+            city += [(home + 1 + number % 6) % len(CITIES)] * burst
+            fraud += [True] * burst
+            card += [f"card {number:03}"] * burst
+    columns = {
+        "at": np.datetime64("2024-03-01", "us") + np.array(minute).astype("m8[m]"),
+        "minute": np.array(minute),
+        "card": card,
+        "amount": amount,
+        "city": CITIES[np.array(city)],
+        "fraud": fraud,
+    }
+    table = pa.table(columns)
+    return table.sort_by([("minute", "ascending"), ("card", "ascending")])
+
+
+def scores(table: pa.Table) -> NDArray[np.float64]:
+    """How odd a payment is: what a model would find out by itself."""
+
+    def numbers(name: str) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = table[name].to_numpy(zero_copy_only=False).astype(float)
+        return found
+
+    spread = np.maximum(numbers("spread"), 1)
+    unusual = np.nan_to_num((numbers("amount") - numbers("usual")) / spread).clip(0, 10)
+    moved = pc.fill_null(pc.not_equal(table["last_city"], table["city"]), False)
+    odd: NDArray[np.float64] = unusual + 2 * numbers("n_1h") + 3 * np.array(moved)
+    return odd
+
+
+def main() -> None:
+    """Run all of it."""
+    table = payments()
+    found = FEATURES.run(table)
+    stolen = np.array(table["fraud"])
+    print(f"{table.num_rows:,} payments of {CARDS} cards, {stolen.sum()} of them fraud\n")
+    print(FEATURES, end="\n\n")
+    score = scores(found)
+    suspects = np.argsort(-score, kind="stable")
+    names = ("card", "amount", "usual", "n_1h", "last_city", "city", "fraud")
+    first = suspects[:8]
+    rows = zip(found.take(first).select(names).to_pylist(), score[first].tolist(), strict=True)
+    print("The payments with the highest scores:\n")
+    show([*names, "score"], [[*row.values(), number] for row, number in rows])
+
+    top = suspects[: int(stolen.sum())]
+    print(f"Of the {len(top)} payments with the highest scores {stolen[top].sum()} are fraud;")
+    caught = len(set(np.array(table["card"])[top[stolen[top]]]))
+    print(f"{caught} of the {STOLEN} stolen cards are among them.")
+
+
+if __name__ == "__main__":
+    main()
