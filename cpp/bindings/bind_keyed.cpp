@@ -20,6 +20,7 @@ struct HashText {
 
 using Whole = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Real = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 struct KeyedCore {
@@ -147,7 +148,7 @@ Tick after(const KeyedCore& core, nb::handle watermark) {
 
 // (results, valid): as if the whole batch were inserted first, then what no window needs leaves.
 nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_times,
-                      nb::handle values, nb::handle watermark, bool raises) {
+                      nb::handle values, nb::handle watermark, bool raises, nb::handle inserted) {
   const Turn turn(core.face());
   const Keys keys(given_keys);
   const std::vector<Tick> times = ticks_of(core, given_times);
@@ -156,6 +157,14 @@ nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_t
                                " and " + std::to_string(times.size()));
   }
   if (times.size() >= kNoSlot) fail("ValueTypeError", "a batch has fewer than 2**32 rows");
+  Flags flags{};
+  if (!inserted.is_none()) {
+    flags = nb::cast<Flags>(inserted);
+    if (flags.shape(0) != times.size()) {
+      fail("ValueTypeError", "times and flags differ in length: " + std::to_string(times.size()) +
+                                 " and " + std::to_string(flags.shape(0)));
+    }
+  }
   std::int64_t late = 0;
   Tick newest = core.newest;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -182,7 +191,9 @@ nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_t
                          : core.axis.first_inside(bound, core.rule.range, core.rule.keeps_start);
   std::vector<Slot> emptied;
   try {
-    nb::object results = core.held->push(slots.get(), times, values, bounds, first, emptied);
+    nb::object results =
+        core.held->push(slots.get(), times, values, inserted.is_none() ? nullptr : flags.data(),
+                        bounds, first, emptied);
     core.remove_all(emptied);
     core.newest = newest;
     core.bound = bound;
@@ -301,7 +312,7 @@ void bind_keyed(nb::module_& m) {
              self->axis = TimeAxis(held.datetimes, !held.range.integral || !held.lateness.integral);
            })
       .def("_push", keyed_push, nb::arg("keys"), nb::arg("times"), nb::arg("values").none(),
-           nb::arg("watermark").none(), nb::arg("raises"))
+           nb::arg("watermark").none(), nb::arg("raises"), nb::arg("inserted").none() = nb::none())
       .def("_query", keyed_query, nb::arg("key"), nb::arg("at").none())
       .def("_evict",
            [](KeyedCore& core, nb::handle key, nb::handle time) {

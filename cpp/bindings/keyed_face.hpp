@@ -26,10 +26,11 @@ struct KeyedFace : Stepping {
   virtual void check() const = 0;
   virtual bool empty(Slot slot) const = 0;
 
-  // Inserts and answers; (results, valid) with one item a row. `first` is what is kept, of all keys
-  // in turn; `emptied` lists the keys that hold nothing any more.
+  // Inserts and answers; (results, valid) with one item a row. `inserted` tells which rows go in,
+  // all if it is null; `first` is what is kept, of all keys in turn; `emptied` lists the keys that
+  // hold nothing any more.
   virtual nb::object push(const std::vector<Slot>& slots, const std::vector<Tick>& times,
-                          nb::handle values, const Bounds& bounds, Tick first,
+                          nb::handle values, const bool* inserted, const Bounds& bounds, Tick first,
                           std::vector<Slot>& emptied) = 0;
   virtual PyObject* query(Slot slot, Tick since, Tick until) = 0;
   virtual bool evict_at(Slot slot, Tick time) = 0;
@@ -57,7 +58,8 @@ class KeyedFaceOf final : public KeyedFace {
   bool empty(Slot slot) const override { return windows_.empty(slot); }
 
   nb::object push(const std::vector<Slot>& slots, const std::vector<Tick>& times, nb::handle values,
-                  const Bounds& bounds, Tick first, std::vector<Slot>& emptied) override {
+                  const bool* inserted, const Bounds& bounds, Tick first,
+                  std::vector<Slot>& emptied) override {
     Columns<Op> columns(op_, values);
     if (columns.rows() != times.size()) {
       fail("ValueTypeError", "times and values differ in length: " + std::to_string(times.size()) +
@@ -68,8 +70,9 @@ class KeyedFaceOf final : public KeyedFace {
     bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
     const auto run = [&] {
       windows_.push(
-          slots, times, [&](std::size_t row) { return columns.lift(row); }, bounds.since,
-          bounds.until,
+          slots, times,
+          [inserted](std::size_t row) { return inserted == nullptr || inserted[row]; },
+          [&](std::size_t row) { return columns.lift(row); }, bounds.since, bounds.until,
           [&](std::size_t row, const State& state, bool empty) {
             flags[row] = columns.lower_or_blank(row, state, empty);
           });

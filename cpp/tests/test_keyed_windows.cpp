@@ -40,7 +40,9 @@ void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool f
     std::vector<Slot> slots;
     std::vector<std::int64_t> times;
     std::vector<std::string> values;
+    std::vector<char> inserted;
     for (std::size_t i = 0; i < rows; ++i) {
+      inserted.push_back(draw(4) > 0);
       now += draw(3) == 0;
       const std::int64_t time = now - draw(spread);
       const bool late = time <= watermark;
@@ -51,10 +53,11 @@ void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool f
     std::vector<std::string> results(rows, "?");
     const auto run = [&] {
       windows.push(
-          slots, times, [&](std::size_t i) { return values[i]; },
-          [&](std::int64_t t) { return t - range + 1; }, [](std::int64_t t) { return t; },
+          slots, times, [&](std::size_t i) { return inserted[i] != 0; },
+          [&](std::size_t i) { return values[i]; }, [&](std::int64_t t) { return t - range + 1; },
+          [](std::int64_t t) { return t; },
           [&](std::size_t i, const std::string& state, bool empty) {
-            CHECK(!empty);
+            CHECK(empty ? state.empty() && inserted[i] == 0 : !state.empty());
             results[i] = state;
           });
       if (draw(2) == 0) watermark = std::max(watermark, now - spread / 2);
@@ -84,7 +87,7 @@ void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool f
     }
     fuse = 0;
     for (std::size_t i = 0; i < rows; ++i) {
-      if (slots[i] != kNoSlot) truth[slots[i]][times[i]] += values[i];
+      if (slots[i] != kNoSlot && inserted[i]) truth[slots[i]][times[i]] += values[i];
     }
     for (std::size_t i = 0; i < rows; ++i) {
       if (slots[i] == kNoSlot) continue;

@@ -72,7 +72,7 @@ class KeyedWindows(_native.KeyedCore):
     def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
         """Insert a batch, answer each row, then evict by the watermark. All or nothing."""
         results, valid = self._push(
-            _keys(keys), self._times(times), values, watermark, self._late == "raise"
+            native_keys(keys), self._times(times), values, watermark, self._late == "raise"
         )
         return _results(results, valid)
 
@@ -188,7 +188,7 @@ def _microseconds(array: Any) -> Any:
     return np.ascontiguousarray(whole.view(np.int64))
 
 
-def _keys(keys: Any) -> Any:
+def native_keys(keys: Any) -> Any:
     """Turn keys into integers, or into codes and their texts end to end."""
     import pyarrow as pa
 

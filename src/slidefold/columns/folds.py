@@ -56,7 +56,7 @@ def fold(
             arrays.append(fold(part, window, own, frames, min_count, algorithm, threads))
         return pa.StructArray.from_arrays(arrays, [name for name, _ in parts])
     lo, hi = frames
-    present = None if keeps_nulls(operator) else _present(columns)
+    present = None if keeps_nulls(operator) else present_rows(columns)
     if present is not None:
         before = np.concatenate(([0], np.cumsum(present)))
         lo, hi = before[lo], before[hi]
@@ -65,7 +65,7 @@ def fold(
     if isinstance(operator, UserOperator):
         found = fold_user(operator, columns, task.kernel, len(lo))
     else:
-        found = _FOLDS.get(operator.name, _numbers)(task)
+        found = FOLDS.get(operator.name, fold_numbers)(task)
     if min_count is None:
         return found
     counted = hi - lo if present is not None or not columns else _counts(columns, lo, hi)
@@ -77,7 +77,7 @@ def keeps_nulls(operator: Operator) -> bool:
     return operator.keeps_nulls or not operator.columns
 
 
-def _present(columns: tuple[Any, ...]) -> Array | None:
+def present_rows(columns: tuple[Any, ...]) -> Array | None:
     """Return which rows have no null in any column, None if all."""
     found = None
     for column in columns:
@@ -88,7 +88,7 @@ def _present(columns: tuple[Any, ...]) -> Array | None:
 
 
 def _counts(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Array:
-    present = _present(columns)
+    present = present_rows(columns)
     if present is None:
         return hi - lo
     before = np.concatenate(([0], np.cumsum(present)))
@@ -210,13 +210,13 @@ def _sum(task: Task) -> Any:
         return exact.sum_decimal(values, summing)
     if pa.types.is_duration(kind):
         return to_arrow(*summing(whole_numbers(values)), kind)
-    return _numbers(task)
+    return fold_numbers(task)
 
 
 def _mean(task: Task) -> Any:
     values = plain(task.columns[0])
     if not pa.types.is_duration(values.type):
-        return _numbers(task)
+        return fold_numbers(task)
     whole = whole_numbers(values)
     found, valid = task.kernel(retyped(task.operator, whole), whole)
     return to_arrow(np.rint(found).astype(np.int64), valid, values.type)
@@ -226,21 +226,21 @@ def _range(task: Task) -> Any:
     """Return how far apart values are: those of times as durations, of decimals exactly."""
     kind = plain(task.columns[0]).type
     if not (is_temporal(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
-        return _numbers(task)
+        return fold_numbers(task)
     ends = (replace(task.operator, name=name) for name in ("max", "min"))
     most, least = (_extreme(replace(task, operator=end)) for end in ends)
     return pc.subtract(most, least)
 
 
 def _bits(task: Task) -> Any:
-    found = _numbers(task)
+    found = fold_numbers(task)
     if not pa.types.is_uint64(plain(task.columns[0]).type):
         return found
     valid = found.is_valid().to_numpy(zero_copy_only=False)
     return to_arrow(found.fill_null(0).to_numpy().view(np.uint64), valid)
 
 
-def _numbers(task: Task) -> Any:
+def fold_numbers(task: Task) -> Any:
     """Fold numbers or strings as they are: int64, float64, bool or str."""
     inputs = [read(task, i) for i in range(len(task.columns))]
     operator = retyped(task.operator, *inputs)
@@ -268,7 +268,7 @@ def _objects(task: Task, data: list[Any]) -> Any:
 
 
 _ADDING = ("sum", "mean", "range", "bit_and", "bit_or", "bit_xor")  # no comparing, so no ranks
-_FOLDS: dict[str, Callable[[Task], Any]] = {
+FOLDS: dict[str, Callable[[Task], Any]] = {
     "count": _count,
     "first": _first,
     "last": _last,
@@ -307,7 +307,7 @@ def column_operator(operator: Operator, kinds: tuple[Any, ...]) -> Operator:
 
 def _sample(operator: Operator, kind: Any) -> Any:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    compares = operator.name in _FOLDS and operator.name not in _ADDING
+    compares = operator.name in FOLDS and operator.name not in _ADDING
     if pa.types.is_floating(kind) or pa.types.is_null(kind):
         return np.empty(0)
     if pa.types.is_decimal(kind) and not compares:

@@ -44,20 +44,20 @@ class KeyedWindows {
     return total;
   }
 
-  // Inserts the rows, then answers each: row i with the fold of its key over since(time) to
-  // until(time). slots[i] kNoSlot: the row is left out. lift(i) makes a state; emit(i, state,
-  // empty) takes an answer, in any order of rows. In a transaction (begin) all of it can be taken
-  // back.
-  template <class Lift, class Since, class Until, class Emit>
-  void push(const std::vector<Slot>& slots, const std::vector<Time>& times, Lift&& lift,
-            Since&& since, Until&& until, Emit&& emit) {
+  // Inserts the rows of which inserts(i) is true, then answers all: row i with the fold of its key
+  // over since(time) to until(time). slots[i] kNoSlot: the row is left out. lift(i) makes a state;
+  // emit(i, state, empty) takes an answer, in any order of rows. In a transaction (begin) all of it
+  // can be taken back.
+  template <class Inserts, class Lift, class Since, class Until, class Emit>
+  void push(const std::vector<Slot>& slots, const std::vector<Time>& times, Inserts&& inserts,
+            Lift&& lift, Since&& since, Until&& until, Emit&& emit) {
     group(slots, times);
     for (std::size_t g = 0; g < touched_.size(); ++g) {
       const Slot slot = touched_[g];
       const std::uint32_t* const first = order_.data() + starts_[g];
       const std::uint32_t* const last = order_.data() + starts_[g + 1];
       open(slot);
-      insert(stores_[slot], first, last, times, lift);
+      insert(stores_[slot], first, last, times, inserts, lift);
       answer(stores_[slot], first, last, times, since, until, emit);
     }
   }
@@ -83,7 +83,9 @@ class KeyedWindows {
   // turn; calls emptied(slot) for those that hold nothing any more.
   template <class Emptied>
   void evict(Time first, std::size_t more, Emptied&& emptied) {
-    for (const Slot slot : touched_) evict_slot(slot, first, emptied);
+    for (const Slot slot : touched_) {
+      size(stores_[slot]) == 0 ? emptied(slot) : evict_slot(slot, first, emptied);
+    }
     more = std::min(more, stores_.size());
     for (std::size_t i = 0; i < more; ++i) {
       if (sweep_ >= stores_.size()) sweep_ = 0;
@@ -303,9 +305,9 @@ class KeyedWindows {
     store.tree.reset();
   }
 
-  template <class Lift>
+  template <class Inserts, class Lift>
   void insert(Store& store, const std::uint32_t* first, const std::uint32_t* last,
-              const std::vector<Time>& times, Lift& lift) {
+              const std::vector<Time>& times, Inserts& inserts, Lift& lift) {
     const std::size_t before = size(store);
     const auto rows = static_cast<std::size_t>(last - first);
     if (!store.tree && before + rows > kLong) plant(store);
@@ -313,14 +315,15 @@ class KeyedWindows {
       bulk_times_.clear();
       bulk_states_.clear();
       for (const std::uint32_t* row = first; row != last; ++row) {
+        if (!inserts(*row)) continue;
         bulk_times_.push_back(times[*row]);
         bulk_states_.push_back(lift(*row));
       }
-      store.tree->bulk_insert(bulk_times_.data(), bulk_states_.data(), rows);
+      store.tree->bulk_insert(bulk_times_.data(), bulk_states_.data(), bulk_times_.size());
       if (store.tree->size() < kShort) fell(store);  // many rows of few times
     } else {
       for (const std::uint32_t* row = first; row != last; ++row) {
-        insert_one(store.run, times[*row], lift(*row));
+        if (inserts(*row)) insert_one(store.run, times[*row], lift(*row));
       }
     }
     entries_ += size(store) - before;

@@ -1,0 +1,223 @@
+"""Columns that need no history: each row is inserted once, however long its window is.
+
+A column over a time window whose operator commutes is kept in `KeyedWindows`: states by key and
+time. A batch then costs what its rows cost. All else is folded again from the rows that windows
+hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold.algorithms.keyed import KeyedWindows, native_keys
+from slidefold.columns.folds import FOLDS, fold_numbers, present_rows
+from slidefold.columns.grouping import one_chunk
+from slidefold.columns.reading import Task
+from slidefold.columns.values import Array, is_text
+from slidefold.operators import Operator, Over, count
+from slidefold.windows import Clock, Time, counted
+
+# What commutes, reads numbers, and returns what a column holds.
+OPERATORS = {
+    "count", "sum", "mean", "geomean", "var", "std", "min", "max", "range", "relative_variation",
+    "any", "all", "bit_and", "bit_or", "bit_xor", "covariance", "correlation", "approx_distinct",
+}  # fmt: skip
+_CLOSED = {(False, True): "right", (True, False): "left", (True, True): "both"}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as native code takes them: keys, times, and the watermark that comes after them."""
+
+    keys: Any
+    times: Array
+    watermark: int | None
+
+
+@dataclass(frozen=True)
+class KeyedTask(Task):
+    """A task that folds into states by key, one set of them for each kernel that it calls."""
+
+    batch: Batch = field(kw_only=True)
+    inserted: Array | None = field(kw_only=True)
+    length: Time = field(kw_only=True)
+    sets: list[KeyedWindows] = field(kw_only=True)
+    called: list[int] = field(kw_only=True)
+
+    def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
+        """Insert the rows and answer each."""
+        if len(self.sets) == len(self.called):
+            self.sets.append(KeyedWindows(operator, self.length))
+        self.called.append(1)
+        keyed, batch = self.sets[len(self.called) - 1], self.batch
+        return keyed._push(batch.keys, batch.times, values, batch.watermark, False, self.inserted)
+
+
+class KeyedColumn:
+    """One column: its operator, and the states of its windows."""
+
+    def __init__(self, over: Over, clock: Clock) -> None:
+        window = over.window
+        assert isinstance(window, Time)
+        reach, behind = window.reach(clock)
+        self.over = over
+        # In steps of the clock, with a start that is kept: t - reach is the first time inside.
+        self.length = Time(max(reach, 1), _CLOSED.get((reach > 0, behind == 0), "neither"))
+        self.sets: list[KeyedWindows] = []
+        self.counts: list[KeyedWindows] = []
+
+    def push(self, batch: Batch, columns: tuple[Any, ...]) -> Any:
+        """Insert rows and return their results, in the order in which they come."""
+        over = self.over
+        present = present_rows(columns)
+        inserted = None if present is None else np.ascontiguousarray(present)
+        if inserted is not None:
+            columns = tuple(_filled(column) for column in columns)
+        rows = np.arange(len(batch.times) + 1)
+
+        def task(sets: list[KeyedWindows]) -> KeyedTask:
+            return KeyedTask(
+                over.operator, over.window, None, columns, rows[:-1], rows[1:],
+                batch=batch, inserted=inserted, length=self.length, sets=sets, called=[],
+            )  # fmt: skip
+
+        if over.operator.name == "count":
+            found = _counted(task(self.sets))
+        else:
+            found = FOLDS.get(over.operator.name, fold_numbers)(task(self.sets))
+        if over.min_count is None:
+            return found
+        enough = pc.greater_equal(_counted(task(self.counts)), over.min_count)
+        return pc.if_else(enough, found, pa.scalar(None, found.type))
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the states."""
+        return sum(keyed.nbytes for keyed in (*self.sets, *self.counts))
+
+
+def _counted(task: KeyedTask) -> Any:
+    data, _ = task.kernel(count(), task.batch.times)
+    return pa.array(data)
+
+
+def fits(over: Over, kinds: Sequence[Any]) -> bool:
+    """Tell whether a column over inputs of these types can be kept by key."""
+    if not isinstance(over.window, Time) or over.operator.name not in OPERATORS:
+        return False
+    if over.algorithm is not None or not over.operator.traits.commutative:
+        return False
+    return all(_reads(over.operator.name, kind) for kind in kinds)
+
+
+def _reads(operator: str, kind: Any) -> bool:
+    types = pa.types
+    if operator == "approx_distinct":
+        return bool(is_text(kind) or types.is_integer(kind))
+    if operator in ("min", "max"):  # what is compared by rank is so among the rows of a batch only
+        plain = types.is_floating(kind) or types.is_temporal(kind) or types.is_boolean(kind)
+        return bool(plain or (types.is_integer(kind) and not types.is_uint64(kind)))
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    return bool(number or operator == "count")
+
+
+def _filled(column: Any) -> Any:
+    """Return a column with something in place of nulls, which is not looked at."""
+    kind = column.type
+    blank = pa.scalar("", kind) if is_text(kind) else pa.scalar(0, pa.int8()).cast(_plain(kind))
+    return column.fill_null(blank if blank.type == kind else blank.cast(kind))
+
+
+def _plain(kind: Any) -> Any:
+    """Return a type that casts from integers and to `kind`."""
+    if pa.types.is_temporal(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    return kind
+
+
+# ---- keys ---------------------------------------------------------------------------------------
+
+
+def fits_key(kind: Any) -> bool:
+    """Tell whether values of a type can be part of a key here."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return fits_key(kind.value_type)
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    return bool(number or is_text(kind) or types.is_temporal(kind) or types.is_decimal(kind))
+
+
+def keys_of(table: Any, by: Sequence[str]) -> Any:
+    """Return the keys of rows for native code: one text for all columns, none alike but equals."""
+    if not by:
+        return np.zeros(len(table), np.int64)
+    parts = [_text(one_chunk(table, name)) for name in by]
+    if len(parts) > 1:
+        # With its length before it, a text cannot run into the next.
+        parts = [
+            pc.binary_join_element_wise(pc.binary_length(part).cast(pa.string()), part, ":")
+            for part in parts
+        ]
+        return native_keys(pc.binary_join_element_wise(*parts, ""))
+    return native_keys(parts[0])
+
+
+def _text(values: Any) -> Any:
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _text(values.cast(kind.value_type))
+    if pa.types.is_floating(kind):
+        values = pc.add(values.cast(pa.float64()), 0.0)  # -0.0 is 0.0
+    elif pa.types.is_temporal(kind):
+        values = values.cast(_plain(kind))
+    texts = values.cast(pa.string())
+    return pc.binary_join_element_wise("=", texts, "").fill_null("null")
+
+
+# ---- a definition -------------------------------------------------------------------------------
+
+
+class Incremental:
+    """The columns of a definition that are kept by key, and what is left of it without them."""
+
+    def __init__(self, definition: Any, rows: Any, clock: Clock) -> None:
+        """Look at the types of an empty table of the rows to come."""
+        self.definition, self.clock = definition, clock
+        schema = rows.schema
+        self.chosen: list[str] = []
+        if definition.slide is None and all(fits_key(schema.field(k).type) for k in definition.by):
+            for name, over in definition.columns.items():
+                if fits(over, [schema.field(column).type for column in over.operator.columns]):
+                    self.chosen.append(name)
+        left = tuple(item for item in definition.items if item[0] not in self.chosen)
+        self.rest = replace(definition, items=left) if left else None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        overs = self.definition.columns
+        self.columns = {name: KeyedColumn(overs[name], self.clock) for name in self.chosen}
+
+    def push(self, rows: Any, watermark: int | None) -> dict[str, Any]:
+        """Insert rows and return their results; what no window after the watermark needs leaves."""
+        if not self.columns:
+            return {}
+        _, times = counted(self.definition.on, one_chunk(rows, self.definition.on))
+        batch = Batch(keys_of(rows, self.definition.by), np.ascontiguousarray(times), watermark)
+        return {
+            name: column.push(
+                batch, tuple(one_chunk(rows, name) for name in column.over.operator.columns)
+            )
+            for name, column in self.columns.items()
+        }
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the states."""
+        return sum(column.nbytes for column in self.columns.values())

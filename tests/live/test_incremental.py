@@ -1,0 +1,155 @@
+"""Columns kept by key: equal to a run over all rows, whatever the batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slidefold as sf
+from slidefold.columns.grouping import one_chunk
+from slidefold.errors import ResultOverflowError
+from slidefold.live.incremental import Incremental, fits, keys_of
+from slidefold.windows import counted
+
+KINDS = {
+    "x": pa.float64(),
+    "n": pa.int64(),
+    "small": pa.int8(),
+    "unsigned": pa.uint32(),
+    "flag": pa.bool_(),
+    "day": pa.date32(),
+    "moment": pa.timestamp("ms", "UTC"),
+    "word": pa.string(),
+}
+CLOSED = ("right", "left", "both", "neither")
+NUMBERS = {name: st.none() | st.integers(0, 3) for name in KINDS}
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "t": st.integers(0, 40),
+            "k": st.none() | st.sampled_from(["", "a", "1:a", "null"]),
+            "f": st.none() | st.sampled_from([0.0, -0.0, float("nan"), 2.5]),
+            **NUMBERS,
+        }
+    ),
+    max_size=30,
+)
+
+
+def table_of(rows: list[dict[str, Any]]) -> Any:
+    columns: dict[str, Any] = {
+        "t": pa.array([row["t"] for row in rows], pa.int64()),
+        "k": pa.array([row["k"] for row in rows], pa.string()),
+        "f": pa.array([row["f"] for row in rows], pa.float64()),
+    }
+    for name, kind in KINDS.items():
+        values = [row[name] for row in rows]
+        if pa.types.is_string(kind):
+            columns[name] = pa.array([None if v is None else "abcd"[v] for v in values], kind)
+        elif pa.types.is_boolean(kind):
+            columns[name] = pa.array([None if v is None else v > 1 for v in values], kind)
+        else:
+            columns[name] = pa.array(values, pa.int32()).cast(pa.int64()).cast(pa.int64())
+            plain = pa.int32() if kind == pa.date32() else kind
+            columns[name] = columns[name].cast(plain).cast(kind)
+    return pa.table(columns)
+
+
+def definition_of(closed: str, by: tuple[str, ...]) -> Any:
+    window = sf.time(7, closed=closed)
+    made: dict[str, Any] = {
+        "rows": sf.count().over(window),
+        "known": sf.count("x").over(window),
+        "distinct": sf.approx_distinct("word").over(window),
+        "enough": sf.sum("n").over(window, min_count=2),
+        "covariance": sf.covariance("x", "n").over(window),
+        "short": sf.sum("x").over(sf.time(1, closed=closed)),
+        "any": sf.any("flag").over(window),
+        "bits": sf.bit_or("n").over(window),
+    }
+    for name in ("x", "n", "small", "unsigned"):
+        for operator in (sf.sum, sf.mean, sf.std, sf.min, sf.max, sf.range):
+            made[f"{operator.__name__}_{name}"] = operator(name).over(window)
+    for name in ("flag", "day", "moment"):
+        made[f"max_{name}"] = sf.max(name).over(window)
+    return sf.rolling(on="t", by=by, columns=made)
+
+
+def made_for(definition: Any, table: Any) -> Incremental:
+    clock, _ = counted(definition.on, one_chunk(table, definition.on))
+    return Incremental(definition, table.slice(0, 0), clock)
+
+
+@given(ROWS, st.sampled_from(CLOSED), st.sampled_from([(), ("k",), ("k", "f")]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_batches_in_time_order_give_what_a_run_gives(
+    rows: list[dict[str, Any]], closed: str, by: tuple[str, ...], data: Any
+) -> None:
+    table = table_of(sorted(rows, key=lambda row: row["t"]))
+    definition = definition_of(closed, by)
+    due = definition.run(table)
+    kept = made_for(definition, table)
+    assert kept.rest is None
+    times = table["t"].to_numpy()
+    found: dict[str, list[Any]] = {name: [] for name in definition.columns}
+    start = 0
+    while start < len(times):
+        # Peers come together, as behind a watermark.
+        end = int(np.searchsorted(times, data.draw(st.integers(int(times[start]), 41)), "right"))
+        batch = table.slice(start, end - start)
+        for name, values in kept.push(batch, int(times[end - 1])).items():
+            found[name] += values.to_pylist()
+        start = end
+    for name, values in found.items():
+        wanted = due[name].to_pylist()
+        if isinstance(next((v for v in wanted if v is not None), 0), float):
+            assert [v is None for v in values] == [v is None for v in wanted], name
+            some = [(a, b) for a, b in zip(values, wanted, strict=True) if b is not None]
+            for one, other in some:
+                assert one == pytest.approx(other, abs=1e-9, nan_ok=True), name
+        else:
+            assert values == wanted, name
+
+
+@given(ROWS)
+@settings(max_examples=30, deadline=None)
+def test_keys_are_alike_only_if_they_are_equal(rows: list[dict[str, Any]]) -> None:
+    table = table_of(rows)
+    keys = keys_of(table, ("k", "f"))
+    if not rows:
+        return
+    codes = keys[0].tolist()
+    parts = [(row["k"], "nan" if row["f"] != row["f"] else row["f"]) for row in rows]
+    for one, left in enumerate(parts):
+        for other, right in enumerate(parts):
+            assert (codes[one] == codes[other]) == (left == right)
+
+
+def test_what_depends_on_order_or_rows_is_left() -> None:
+    definition = sf.rolling(
+        on="t",
+        kept=sf.sum("x").over(sf.time(5)),
+        counted=sf.sum("x").over(5),
+        first=sf.first("x").over(sf.time(5)),
+        word=sf.max("word").over(sf.time(5)),
+        asked=sf.sum("x").over(sf.time(5), algorithm="daba_lite"),
+    )
+    made = made_for(definition, table_of([]))
+    assert made.chosen == ["kept"]
+    assert made.rest is not None
+    assert list(made.rest.columns) == ["counted", "first", "word", "asked"]
+    assert not fits(sf.max("d").over(sf.time(5)), [pa.decimal128(10, 2)])
+    every = sf.rolling(on="t", every=sf.time(5), s=sf.sum("x").over(sf.time(5)))
+    assert made_for(every, table_of([])).chosen == []
+
+
+def test_a_sum_beyond_64_bits_raises() -> None:
+    table = pa.table({"t": [1, 2], "n": [2**62, 2**62]})
+    made = made_for(sf.rolling(on="t", s=sf.sum("n").over(sf.time(5))), table)
+    with pytest.raises(ResultOverflowError):
+        made.push(table, 2)
