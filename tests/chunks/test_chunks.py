@@ -153,7 +153,7 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _rounded(value: Any) -> str:
-    return f"{value:.6f}" if isinstance(value, float) else repr(value)
+    return f"{round(value, 6) + 0.0:.6f}" if isinstance(value, float) else repr(value)
 
 
 def _near(a: Any, b: Any) -> bool:

@@ -31,6 +31,7 @@ def spark() -> Iterator[Any]:
         session = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "4")
             .config("spark.sql.session.timeZone", ZONE)
             .config("spark.driver.memory", "1g")
