@@ -54,10 +54,9 @@ nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const 
     nb::gil_scoped_release without_gil;
     Buffer<std::int64_t> keys(rows);
     for (std::size_t row = 0; row < rows; ++row) keys[row] = key_of(values[row]);
-    const RankedColumn column = ranked(keys.data(), rows);
     double share = 0;
     rank_frames(
-        column, lo.data(), hi.data(), lo.shape(0),
+        keys.data(), rows, lo.data(), hi.data(), lo.shape(0),
         [&](std::size_t, std::size_t n) {
           const Quantile::Place place = quantile.place(n);
           share = place.share;

@@ -72,24 +72,23 @@ TEST(ends_of_a_tree_that_only_grows_at_one_side) {
   }
 }
 
-TEST(ranks_of_frames_beside_sorting) {
+static void frames_beside_sorting(std::size_t step) {
   Random random(2);
   for (const std::size_t rows :
        {std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{5000}}) {
     std::vector<std::int64_t> values(rows);
     for (auto& value : values) value = static_cast<std::int64_t>(below(random, rows));
-    const RankedColumn column = ranked(values.data(), rows);
     std::vector<std::int64_t> lo, hi;  // frames that grow, shrink, jump and are empty
     for (std::int64_t from = 0, to = 0; to < static_cast<std::int64_t>(rows);) {
-      to = std::min(to + static_cast<std::int64_t>(below(random, 40)),
+      to = std::min(to + static_cast<std::int64_t>(below(random, step)),
                     static_cast<std::int64_t>(rows));
-      from = std::min(from + static_cast<std::int64_t>(below(random, 42)), to);
+      from = std::min(from + static_cast<std::int64_t>(below(random, step + 2)), to);
       lo.push_back(from);
       hi.push_back(to);
     }
     std::size_t seen = 0;
     const auto middle = [](std::size_t, std::size_t n) { return n / 3; };
-    rank_frames(column, lo.data(), hi.data(), lo.size(), middle,
+    rank_frames(values.data(), rows, lo.data(), hi.data(), lo.size(), middle,
                 [&](std::size_t frame, std::int64_t key, std::int64_t next) {
                   std::vector<std::int64_t> sorted(values.begin() + lo[frame],
                                                    values.begin() + hi[frame]);
@@ -104,6 +103,9 @@ TEST(ranks_of_frames_beside_sorting) {
     CHECK_EQ(seen, held);
   }
 }
+
+TEST(frames_of_a_few_rows_beside_sorting) { frames_beside_sorting(8); }
+TEST(frames_of_many_rows_beside_sorting) { frames_beside_sorting(900); }
 
 TEST(ranks_of_columns_beside_sorting) {
   Random random(3);
