@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.harness import Side
 
-_SQL = {"sum": "sum", "max": "max", "std": "stddev_samp"}
+_SQL = {"sum": "sum", "max": "max", "std": "stddev_samp", "median": "median"}
 
 
 def time_peers(

@@ -190,6 +190,25 @@ def tables(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("rolling, memory / (2x the input plus the output)", 1.0, grown)
 
 
+def built_ins(rows: list[Row]) -> Iterator[Goal]:
+    """The exact median and the distinct counts at 100k rows a window; all operators beside."""
+    speed, large = "million_rows_per_second", 100_000
+    median = [row for row in rows if (row["part"], row["window"]) == ("time median", large)]
+    against = [
+        (value, f"{peer} {where}")
+        for peer in ("pandas", "polars")
+        for value, where in ratios(median, "slidefold", peer, speed, "window")
+    ]
+    yield at_least("exact time-window median / better of pandas and polars", 10.0, against)
+    counted = [
+        row for row in rows if (row["operator"], row["window"]) == ("approx_distinct", large)
+    ]
+    fast = [(row[speed], "") for row in counted if row["side"] == "slidefold" and speed in row]
+    yield at_least("approx_distinct at 100k rows a window", 1.0, fast, " M rows/s")
+    kept = [(row["megabytes"], "") for row in counted if row["part"] == "memory"]
+    yield at_most("approx_distinct at 100k rows a window, memory", 200.0, kept, " MB")
+
+
 def users(rows: list[Row]) -> Iterator[Goal]:
     """Users' operators against numba by hand and against the best library."""
     speed = "million_rows_per_second"
@@ -225,6 +244,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "late_data": late,
     "keyed": sets,
     "rolling": tables,
+    "operators": built_ins,
     "user_operators": users,
     "package": package,
 }

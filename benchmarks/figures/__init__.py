@@ -9,6 +9,7 @@ from benchmarks.figures import (
     late_data,
     latency,
     memory,
+    operators,
     package,
     parallel,
     per_event,
@@ -28,6 +29,7 @@ FIGURES: dict[str, ModuleType] = {
         late_data,
         keyed,
         rolling,
+        operators,
         user_operators,
         package,
     )

@@ -2,13 +2,11 @@
 #include <nanobind/stl/string.h>
 
 #include <limits>
-#include <numeric>
 
 #include "order.hpp"
 #include "registry.hpp"
 #include "slidefold/columns/distinct_frames.hpp"
 #include "slidefold/columns/rank_frames.hpp"
-#include "slidefold/columns/sort.hpp"
 
 namespace slidefold::bindings {
 namespace {
@@ -54,23 +52,18 @@ nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const 
   Results<Out> results(lo.shape(0));
   {
     nb::gil_scoped_release without_gil;
-    std::vector<std::int64_t> keys(rows);
+    Buffer<std::int64_t> keys(rows);
     for (std::size_t row = 0; row < rows; ++row) keys[row] = key_of(values[row]);
-    std::vector<std::uint32_t> order = order_of(keys.data(), rows);
-    if (order.empty()) {
-      order.resize(rows);
-      std::iota(order.begin(), order.end(), 0u);
-    }
     double share = 0;
     rank_frames(
-        order, lo.data(), hi.data(), lo.shape(0),
+        keys.data(), rows, lo.data(), hi.data(), lo.shape(0),
         [&](std::size_t, std::size_t n) {
           const Quantile::Place place = quantile.place(n);
           share = place.share;
           return place.k;
         },
-        [&](std::size_t frame, std::uint32_t row, std::uint32_t next) {
-          results.set(frame, between(value_of<T>(keys[row]), value_of<T>(keys[next]), share));
+        [&](std::size_t frame, std::int64_t key, std::int64_t next) {
+          results.set(frame, between(value_of<T>(key), value_of<T>(next), share));
         });
   }
   return results.both();

@@ -1,6 +1,8 @@
 // Order statistics: the counted tree beside a std::multiset, ranks of frames beside sorting.
 #include <deque>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -70,39 +72,67 @@ TEST(ends_of_a_tree_that_only_grows_at_one_side) {
   }
 }
 
-TEST(ranks_of_frames_beside_sorting) {
+static void frames_beside_sorting(std::size_t step) {
   Random random(2);
   for (const std::size_t rows :
        {std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{5000}}) {
     std::vector<std::int64_t> values(rows);
     for (auto& value : values) value = static_cast<std::int64_t>(below(random, rows));
-    std::vector<std::uint32_t> order(rows);
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto a, auto b) { return values[a] < values[b]; });
     std::vector<std::int64_t> lo, hi;  // frames that grow, shrink, jump and are empty
     for (std::int64_t from = 0, to = 0; to < static_cast<std::int64_t>(rows);) {
-      to = std::min(to + static_cast<std::int64_t>(below(random, 40)),
+      to = std::min(to + static_cast<std::int64_t>(below(random, step)),
                     static_cast<std::int64_t>(rows));
-      from = std::min(from + static_cast<std::int64_t>(below(random, 42)), to);
+      from = std::min(from + static_cast<std::int64_t>(below(random, step + 2)), to);
       lo.push_back(from);
       hi.push_back(to);
     }
     std::size_t seen = 0;
     const auto middle = [](std::size_t, std::size_t n) { return n / 3; };
-    rank_frames(order, lo.data(), hi.data(), lo.size(), middle,
-                [&](std::size_t frame, std::uint32_t row, std::uint32_t next) {
+    rank_frames(values.data(), rows, lo.data(), hi.data(), lo.size(), middle,
+                [&](std::size_t frame, std::int64_t key, std::int64_t next) {
                   std::vector<std::int64_t> sorted(values.begin() + lo[frame],
                                                    values.begin() + hi[frame]);
                   std::sort(sorted.begin(), sorted.end());
                   const std::size_t k = sorted.size() / 3;
-                  CHECK_EQ(values[row], sorted[k]);
-                  CHECK_EQ(values[next], sorted[std::min(k + 1, sorted.size() - 1)]);
+                  CHECK_EQ(key, sorted[k]);
+                  CHECK_EQ(next, sorted[std::min(k + 1, sorted.size() - 1)]);
                   ++seen;
                 });
     std::size_t held = 0;
     for (std::size_t i = 0; i < lo.size(); ++i) held += lo[i] < hi[i] ? 1 : 0;
     CHECK_EQ(seen, held);
+  }
+}
+
+TEST(frames_of_a_few_rows_beside_sorting) { frames_beside_sorting(8); }
+TEST(frames_of_many_rows_beside_sorting) { frames_beside_sorting(900); }
+
+TEST(ranks_of_columns_beside_sorting) {
+  Random random(3);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  // All bits differ; only low ones do, beside one that is far away; few values; already in order.
+  const std::vector<std::function<std::int64_t(std::size_t)>> draws = {
+      [&](std::size_t) { return static_cast<std::int64_t>(random()); },
+      [&](std::size_t i) { return i == 7 ? most : static_cast<std::int64_t>(below(random, 5000)); },
+      [&](std::size_t i) { return i % 2 == 0 ? least : most - static_cast<std::int64_t>(i % 3); },
+      [](std::size_t i) { return static_cast<std::int64_t>(i) - 100; },
+      [](std::size_t) { return std::int64_t{-4}; },
+  };
+  for (const auto& draw : draws) {
+    for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{3000}}) {
+      std::vector<std::int64_t> keys;
+      for (std::size_t i = 0; i < rows; ++i) keys.push_back(draw(i));
+      std::vector<std::uint32_t> order(rows);
+      std::iota(order.begin(), order.end(), 0u);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](auto a, auto b) { return keys[a] < keys[b]; });
+      const RankedColumn found = ranked(keys.data(), rows);
+      for (std::size_t i = 0; i < rows; ++i) {
+        CHECK_EQ(found.sorted[i], keys[order[i]]);
+        CHECK_EQ(found.ranks[order[i]], i);
+      }
+    }
   }
 }
 

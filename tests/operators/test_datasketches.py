@@ -8,12 +8,13 @@ from collections import Counter
 from functools import reduce
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import slidefold as sf
 from slidefold.errors import StateError
 
-pytest.importorskip("datasketches")
+datasketches = pytest.importorskip("datasketches")
 
 OPERATORS: dict[str, tuple[Any, Any]] = {
     "approx_quantile": (sf.approx_quantile(q=0.25), lambda rng: rng.gauss(0, 1)),
@@ -112,5 +113,19 @@ def test_many_values_keep_the_laws_within_bounds(shape: str) -> None:
 
 
 def test_over_columns_and_in_files() -> None:
-    made = sf.rolling(on="t", q=sf.approx_quantile("x", 0.5).over(3))
+    made = sf.rolling(
+        on="t",
+        q=sf.approx_quantile("x", 0.5).over(3),
+        theta=sf.theta("i").over(3),
+        often=sf.frequent_items("w").over(3),
+    )
     assert sf.Rolling.from_dict(made.to_dict()) == made
+    words = [None, "a", "b", "a", "a"]
+    found = made.run(
+        pa.table({"t": range(5), "x": [3.0, 1, 2, 2, 2], "i": [3, 1, 2, 2, 2], "w": words})
+    )
+    assert found["q"].to_pylist() == [3.0, 1.0, 2.0, 2.0, 2.0]
+    read = datasketches.compact_theta_sketch.deserialize
+    assert [read(data).get_estimate() for data in found["theta"].to_pylist()] == [1, 2, 3, 2, 1]
+    assert found["often"].to_pylist()[0] is None
+    assert found["often"].to_pylist()[-1] == [{"item": "a", "n": 2}, {"item": "b", "n": 1}]

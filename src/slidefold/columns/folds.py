@@ -16,7 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.columns import exact
-from slidefold.columns.objects import bayes_counts, moment_structs
+from slidefold.columns.objects import (
+    bayes_counts,
+    frequent_structs,
+    moment_structs,
+    sketch_bytes,
+)
 from slidefold.columns.order import quantiles
 from slidefold.columns.reading import Task, read, retyped
 from slidefold.columns.users import fold_user
@@ -253,8 +258,13 @@ def fold_numbers(task: Task) -> Any:
 def _objects(task: Task, data: list[Any]) -> Any:
     if task.operator.name == "histogram":
         return pa.array(data, pa.list_(pa.int64()))
-    if task.operator.name == "moments":
-        return moment_structs(data)
+    known = {
+        "moments": moment_structs,
+        "frequent_items": frequent_structs,
+        "theta": sketch_bytes,
+    }
+    if task.operator.name in known:
+        return known[task.operator.name](data)
     if task.operator.name == "naive_bayes":
         return bayes_counts(task.operator, data)
     if any(hasattr(item, "to_bytes") and not isinstance(item, int) for item in data):

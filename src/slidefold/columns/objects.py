@@ -24,6 +24,20 @@ def moment_structs(results: list[Any]) -> Any:
     return pa.array(rows, kind)
 
 
+def frequent_structs(results: list[Any]) -> Any:
+    """Return frequent items as lists of what and how often at least."""
+    kind = pa.list_(pa.struct([("item", pa.string()), ("n", pa.int64())]))
+    return pa.array(
+        [r and [{"item": item, "n": n} for item, n in r] for r in results],
+        kind,
+    )
+
+
+def sketch_bytes(results: list[Any]) -> Any:
+    """Return sketches of datasketches as the bytes that it reads."""
+    return pa.array([None if r is None else r.serialize() for r in results], pa.binary())
+
+
 def bayes_counts(operator: Operator, results: list[Any]) -> Any:
     """Return classifiers as their counts: of each label, and of each feature's values beside it.
 

@@ -11,6 +11,7 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from slidefold.errors import OperatorError, StateError, ValueTypeError
@@ -223,9 +224,11 @@ def _theta_functions(module: Any, lg_k: int) -> Functions:
         return union.get_result()
 
     def lift(value: Any) -> tuple[Any]:
-        if not isinstance(value, int | float | str):
-            raise ValueTypeError(f"a number or a string is due, got {value!r}")
-        return (value,)
+        if isinstance(value, str):
+            return (value,)
+        if isinstance(value, Real):  # numpy's too, which datasketches does not know
+            return (int(value) if isinstance(value, Integral) else float(value),)
+        raise ValueTypeError(f"a number or a string is due, got {value!r}")
 
     return {"lift": lift, "combine": _merging(merge), "lower": compact}
 

@@ -1,0 +1,205 @@
+"""Every operator over rows windows, against the fastest library that can do the same.
+
+Libraries whose cost grows with the window get fewer rows: a side starts with a few thousand and
+gets ten times as many as long as that is quick. What counts is the time a row; with windows that
+are not full yet, that is in favour of the library. Time windows of the median and the memory of
+distinct counts are goals of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import slidefold as sf
+from benchmarks.column_peers import time_peers
+from benchmarks.harness import ROOT, Row, Side, best_of, pivot
+from benchmarks.operator_peers import peers
+from slidefold.operators import NAMED
+
+# One thread a side; Polars reads this once, when it is first imported.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much to measure."""
+
+    rows: int
+    windows: tuple[int, ...]
+    rounds: int
+    seconds: float  # for each side
+    median: tuple[int, ...]  # rows that a time window of the median holds
+
+
+SIZES = {
+    "full": Sizes(1_000_000, (10, 100, 1_000, 10_000, 100_000), 5, 2.0, (1_000, 100_000)),
+    "quick": Sizes(300_000, (10, 1_000), 2, 0.3, (100_000,)),
+    "smoke": Sizes(300, (10,), 1, 0.1, (10,)),
+}
+_STEP = 1_000  # microseconds from one row to the next
+_COLUMNS = {
+    **dict.fromkeys(("max_by", "min_by"), ("y", "x")),
+    **dict.fromkeys(("covariance", "correlation"), ("x", "y")),
+    **dict.fromkeys(("trend", "decayed_mean"), ("x", "t")),
+    **dict.fromkeys(("any", "all"), ("b",)),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "approx_distinct", "bloom", "theta"), ("i",)),
+    **dict.fromkeys(("concat", "frequent_items"), ("w",)),
+    "naive_bayes": ("w", "c"),
+}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "histogram": {"edges": [0.5 + i / 16 for i in range(17)]},
+    "decayed_mean": {"half_life": 100.0},
+    "nth": {"n": 5},
+    "quantile": {"q": 0.9},
+}
+# States or results that grow with the window, or that are objects: no larger windows than these.
+_LARGEST = {
+    **dict.fromkeys(("collect", "concat", "collect_distinct"), 100),
+    **dict.fromkeys(("bloom", "moments", "naive_bayes"), 1_000),
+    **dict.fromkeys(("approx_quantile", "theta", "frequent_items"), 100),
+}
+_NO_COLUMN = ("count_min",)  # its results are objects that no column holds
+
+
+def table_of(rows: int) -> Any:
+    """Columns of what operators take: floats, whole numbers, truths, words."""
+    random = np.random.default_rng(7)
+    codes = random.integers(0, 20, rows)
+    return pa.table(
+        {
+            "t": np.arange(rows),
+            "x": random.random(rows) + 0.5,
+            "y": random.normal(size=rows),
+            "i": random.integers(0, 1_000_000, rows),
+            "b": random.random(rows) < 0.3,
+            "w": pa.array([f"w{code}" for code in codes]),
+            "c": pa.array([f"c{code % 3}" for code in codes]),
+        }
+    )
+
+
+def measure(sizes: Sizes) -> list[Row]:
+    """Every operator at every window, then the goals' own parts."""
+    table = table_of(sizes.rows)
+    found: list[Row] = []
+    for name in NAMED:
+        if name in _NO_COLUMN:
+            continue
+        for window in sizes.windows:
+            if window <= min(sizes.rows, _LARGEST.get(name, sizes.rows)):
+                found += _rows_windows(name, window, table, sizes)
+    for window in sizes.median:
+        found += _time_windows(window, sizes)
+    found.append(_memory(sizes.rows, max(sizes.windows)))
+    return found
+
+
+def operator_of(name: str) -> sf.Operator:
+    """An operator over the columns of the table."""
+    make: Any = NAMED[name]
+    made: sf.Operator = make(*_COLUMNS.get(name, ("x",)), **_OPTIONS.get(name, {}))
+    return made
+
+
+def _rows_windows(name: str, window: int, table: Any, sizes: Sizes) -> list[Row]:
+    made = sf.rolling(on="t", order="input", r=operator_of(name).over(window))
+    used = table.select(list(dict.fromkeys(("t", *operator_of(name).columns))))
+    runs: dict[str, Callable[[Any], object]] = {"slidefold": made.run}
+    for library, peer in peers(name).items():
+        runs[library] = lambda rows, peer=peer: peer(rows, window)  # type: ignore[misc]
+    taken = {
+        side: (used if side == "slidefold" else table).slice(0, _affordable(run, table, sizes))
+        for side, run in runs.items()
+    }
+    sides: dict[str, Side] = {
+        side: lambda run=run, rows=taken[side]: run(rows)  # type: ignore[misc]
+        for side, run in runs.items()
+    }
+    place = {"part": "rows", "operator": name, "window": window}
+    return [
+        {**place, "side": side, **_rates(len(taken[side]), timing.seconds)}
+        for side, timing in best_of(sides, rounds=sizes.rounds, seconds=sizes.seconds).items()
+    ]
+
+
+def _affordable(run: Callable[[Any], object], table: Any, sizes: Sizes) -> int:
+    """How many rows a side gets: all, or as many as it folds in the seconds that it has."""
+    rows = min(2_000, len(table))
+    while rows < len(table):
+        start = perf_counter()
+        run(table.slice(0, rows))
+        if (perf_counter() - start) * 10 > sizes.seconds:
+            break
+        rows = min(rows * 10, len(table))
+    return rows
+
+
+def _rates(rows: int, seconds: float) -> Row:
+    return {
+        "rows": rows,
+        "ns_per_row": seconds / rows * 1e9,
+        "million_rows_per_second": rows / seconds / 1e6,
+    }
+
+
+def _time_windows(window: int, sizes: Sizes) -> list[Row]:
+    """The exact median over time windows, of pandas and Polars too."""
+    random = np.random.default_rng(8)
+    times = pa.array(np.arange(sizes.rows) * _STEP).cast(pa.timestamp("us"))
+    table = pa.table({"ts": times, "x": random.random(sizes.rows)})
+    length = f"{window * _STEP}us"
+    made = sf.rolling(on="ts", r=sf.median("x").over(length))
+    sides: dict[str, Side] = {"slidefold": lambda: made.run(table)}
+    found = time_peers(table, "median", False, length, True)
+    sides |= {name: side for name, side in found if name in ("pandas", "polars")}
+    place = {"part": "time median", "operator": "median", "window": window}
+    return [
+        {**place, "side": side, **_rates(sizes.rows, timing.seconds)}
+        for side, timing in best_of(sides, rounds=sizes.rounds, seconds=sizes.seconds).items()
+    ]
+
+
+_MEMORY = """
+import resource, sys
+import numpy as np
+import pyarrow as pa
+import slidefold as sf
+rows, window = int(sys.argv[1]), int(sys.argv[2])
+made = sf.rolling(on="t", order="input", r=sf.approx_distinct("i").over(window))
+made.run(pa.table({"t": np.arange(1000), "i": np.arange(1000)}))
+table = pa.table({"t": np.arange(rows), "i": np.arange(rows)})  # without leaving memory behind
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+made.run(table)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def _memory(rows: int, window: int) -> Row:
+    """What distinct counts add to the largest memory of a process, their result included."""
+    paths = [str(ROOT), str(Path(sf.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    words = [sys.executable, "-c", _MEMORY, str(rows), str(window)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    place = {"part": "memory", "operator": "approx_distinct", "window": window}
+    return {**place, "side": "slidefold", "megabytes": float(done.stdout)}
+
+
+def show(rows: list[Row]) -> str:
+    """A table a window, then the median over time windows."""
+    tables = []
+    timed = [row for row in rows if "ns_per_row" in row]
+    for part, window in dict.fromkeys((row["part"], row["window"]) for row in timed):
+        chosen = [row for row in timed if (row["part"], row["window"]) == (part, window)]
+        title = f"{part} windows of {window}: nanoseconds a row"
+        tables.append(pivot(title, chosen, down="operator", across="side", value="ns_per_row"))
+    return "\n".join(tables)

@@ -1,0 +1,59 @@
+"""The figure of operators: its peers do what ours do, and it covers every operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from benchmarks.figures import operators
+from benchmarks.operator_peers import peers
+from slidefold.operators import NAMED
+
+ESTIMATES = ("approx_distinct", "approx_quantile")  # each library has its own
+
+
+def listed(result: Any) -> Any:
+    if isinstance(result, pa.Table):
+        result = result["r"]
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(result, method):
+            return getattr(result, method)()
+    raise AssertionError(f"no list: {result!r}")
+
+
+@pytest.mark.parametrize("name", [n for n in NAMED if peers(n) and n not in ESTIMATES])
+def test_peers_give_the_same_answers(name: str) -> None:
+    table = operators.table_of(300)
+    made = sf.rolling(on="t", order="input", r=operators.operator_of(name).over(7))
+    due = made.run(table)["r"].to_pylist()
+    for library, peer in peers(name).items():
+        found = listed(peer(table, 7))
+        for got, ours in zip(found[2:], due[2:], strict=True):  # what one row gives, they disagree
+            if isinstance(ours, list):
+                assert np.allclose(got, ours), library
+            else:
+                assert got == pytest.approx(ours, rel=1e-9, abs=1e-12), library
+
+
+def test_every_operator_is_measured_at_every_window() -> None:
+    """But for those whose states grow with the window, and one without a column."""
+    assert {*operators._LARGEST, *operators._COLUMNS, *operators._OPTIONS} <= {*NAMED}
+    assert {*operators._NO_COLUMN} == {"count_min"}
+    sizes = operators.SIZES["full"]
+    assert sizes.rows == 1_000_000
+    assert min(sizes.windows) == 10
+    assert max(sizes.windows) == max(sizes.median) == 100_000
+
+
+def test_sides_that_are_slow_get_fewer_rows() -> None:
+    table = operators.table_of(30_000)
+    sizes = operators.SIZES["smoke"]
+    asked: list[int] = []
+    assert operators._affordable(lambda rows: asked.append(len(rows)), table, sizes) == 30_000
+    assert asked == [2_000, 20_000]
+    patient = operators.Sizes(30_000, (10,), 1, 0.0, (10,))
+    assert operators._affordable(len, table, patient) == 2_000
