@@ -7,6 +7,7 @@ import typer
 from slidefold.cli.bench import bench
 from slidefold.cli.check import check
 from slidefold.cli.explain import explain
+from slidefold.cli.parity import parity
 from slidefold.cli.run import run
 
 app = typer.Typer(
@@ -26,5 +27,5 @@ file is wrong; 130 stopped with Ctrl-C. With `--json` every line of output is on
 """,
 )
 
-for command in (run, explain, check, bench):
+for command in (run, explain, parity, check, bench):
     app.command()(command)

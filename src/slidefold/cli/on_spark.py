@@ -77,19 +77,15 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
         made = files.read_format(session, name, source.path, source.options, streaming=streaming)
         return made, None
     assert source.path is not None
-    path, ends = os.path.abspath(source.path), ENDINGS[source.format]
+    path = os.path.abspath(source.path)
+    glob = "*{" + ",".join(ENDINGS[source.format]) + "}"
+    if not os.path.isdir(path) and "://" not in source.path:
+        path, glob = os.path.split(path)  # streams read folders only
+    at = files.Place(session, path, glob, streaming, pipeline.stream.files_per_batch)
     if source.format == "parquet":
-        schema = pipeline.schema
-        return files.read_parquet(session, path, ends, schema, streaming=streaming), None
-    parsed = files.read_parsed(
-        session,
-        path,
-        ends,
-        Strict(Parse(source, pipeline.schema), source.bad_rows),
-        pipeline.schema,
-        as_json,
-        streaming=streaming,
-    )
+        return files.read_parquet(at, pipeline.schema), None
+    parse = Strict(Parse(source, pipeline.schema), source.bad_rows)
+    parsed = files.read_parsed(at, parse, pipeline.schema, as_json)
     return files.good_rows(parsed), parsed
 
 

@@ -3,47 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import (
+    BinaryType,
+    LongType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from slidefold.spark.types import conform, spark_schema
 
 # Broken rows travel with the good ones in a column of their own, as JSON.
 BAD = "slidefold.bad"
+_FILE = (
+    StructType()
+    .add("path", StringType())
+    .add("modificationTime", TimestampType())
+    .add("length", LongType())
+    .add("content", BinaryType())
+)
 Parse = Callable[[str, bytes], tuple[Any, Sequence[Any]]]
 
 
-def read_parsed(
-    session: SparkSession,
-    path: str,
-    endings: Sequence[str],
-    parse: Parse,
-    schema: Any,
-    told: Callable[[Any], str],
-    *,
-    streaming: bool,
-) -> DataFrame:
+@dataclass(frozen=True)
+class Place:
+    """The files of a folder, those that a pattern matches: all at once, or as they come."""
+
+    session: SparkSession
+    path: str
+    glob: str
+    streaming: bool
+    files_per_batch: int = 0
+
+    def reader(self, schema: StructType | None = None) -> Any:
+        """Return the reader of these files; streams must be told their schema."""
+        reader: Any = self.session.readStream if self.streaming else self.session.read
+        if self.streaming and schema is not None:
+            reader = reader.schema(schema)
+        if self.streaming and self.files_per_batch:
+            reader = reader.option("maxFilesPerTrigger", self.files_per_batch)
+        reader = reader.option("pathGlobFilter", self.glob)
+        return reader.option("recursiveFileLookup", "true")
+
+
+def read_parsed(at: Place, parse: Parse, schema: Any, told: Callable[[Any], str]) -> DataFrame:
     """Read text files with the parser of this package: the same rows as in one process.
 
     A file is parsed by one task. A row is broken where the column `slidefold.bad` is not null;
     `told` makes the text in it.
     """
-    reader: Any = session.readStream if streaming else session.read
-    schema = pa.schema([field.with_nullable(True) for field in schema])
-    if streaming:
-        reader = reader.schema(
-            "path string, modificationTime timestamp, length long, content binary"
-        )
-    files = (
-        reader.format("binaryFile")
-        .option("recursiveFileLookup", "true")
-        .option("pathGlobFilter", _glob(endings))
-        .load(path)
-        .select("path", "content")
-    )
+    schema = pa.schema([_known(field) for field in schema])
+    files = at.reader(_FILE).format("binaryFile").load(at.path).select("path", "content")
     whole = schema.append(pa.field(BAD, pa.string()))
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
@@ -73,16 +90,43 @@ def bad_rows(parsed: DataFrame) -> list[str]:
     ]
 
 
-def read_parquet(
-    session: SparkSession, path: str, endings: Sequence[str], schema: Any, *, streaming: bool
-) -> DataFrame:
+def read_parquet(at: Place, schema: Any) -> DataFrame:
     """Read Parquet files."""
-    reader: Any = session.readStream if streaming else session.read
-    if streaming:
-        reader = reader.schema(spark_schema(schema))
-    reader = reader.option("recursiveFileLookup", "true")
-    reader = reader.option("pathGlobFilter", _glob(endings))
-    return reader.parquet(path)  # type: ignore[no-any-return]
+    found: DataFrame = at.reader(spark_schema(schema)).parquet(at.path)
+    return found
+
+
+def is_naive(data: DataFrame, name: str) -> bool:
+    """Tell whether a column has times without a zone, on which Spark takes no watermark."""
+    return any(
+        field.name == name and isinstance(field.dataType, TimestampNTZType)
+        for field in data.schema.fields
+    )
+
+
+def with_zone(data: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Take times without a zone for UTC, which is the zone of the session."""
+    return _cast(data, names, "timestamp")
+
+
+def without_zone(data: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Undo `with_zone`."""
+    return _cast(data, names, "timestamp_ntz")
+
+
+def _cast(data: DataFrame, names: Sequence[str], kind: str) -> DataFrame:
+    columns = []
+    for name in data.columns:
+        column = F.col("`" + name.replace("`", "``") + "`")
+        columns.append(column.cast(kind).alias(name) if name in names else column)
+    return data.select(*columns)
+
+
+def _known(field: Any) -> Any:
+    """Return a field as Spark has it: it counts time in microseconds."""
+    if pa.types.is_timestamp(field.type):
+        field = field.with_type(pa.timestamp("us", field.type.tz))
+    return field.with_nullable(True)
 
 
 def read_format(
@@ -137,7 +181,3 @@ def start_stream(
     if not follow:
         writer = writer.trigger(availableNow=True)
     return writer.start()
-
-
-def _glob(endings: Sequence[str]) -> str:
-    return "*{" + ",".join(endings) + "}"

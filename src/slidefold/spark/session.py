@@ -114,4 +114,8 @@ def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # Spark's own errors begin with their name in brackets, and say what it is behind it.
     known = next((line for line in lines if re.match(r"\[[A-Z_.]+\]", line)), None)
+    # What a worker raised is at the end of its traceback.
+    raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
+    if "Python worker" in str(error) and raised:
+        return raised[-1]
     return known or (lines or [type(error).__name__])[0]

@@ -58,6 +58,7 @@ class Stream:
     id: tuple[str, ...]
     batch: int
     checkpoint: str | None
+    files_per_batch: int = 0  # on Spark; 0 takes all that are there
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,11 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
         table.note(
             "checkpoint", "--engine spark --stream needs it: a folder that it continues from"
         )
+    if streams and engine == "spark" and isinstance(watermark, int):
+        table.note("watermark", "must be a duration on Spark, which streams timestamps only")
+    files = table.whole("files_per_batch", 0, least=0)
     table.finish()
-    return Stream(watermark, emit, late, keys, batch, checkpoint)
+    return Stream(watermark, emit, late, keys, batch, checkpoint, files)
 
 
 def read_sink(table: Table, folder: Path, engine: str) -> Sink:

@@ -91,6 +91,15 @@ class Parse:
         return parse(self.source, Path(name), content, self.schema, bad.append), bad
 
 
+def _settled(field: Any) -> Any:
+    """Return a field whose type was read off the first rows, as it is to be for all."""
+    if field.type == pa.null():
+        return field.with_type(pa.string())  # later rows may have a value
+    if pa.types.is_timestamp(field.type) and field.type.unit == "s":
+        return field.with_type(pa.timestamp("us", field.type.tz))  # later ones a part of a second
+    return field
+
+
 def _text(file: Path) -> bytes:
     with pa.input_stream(str(file)) as stream:  # unpacks what ends in .gz
         text: bytes = stream.read()
@@ -148,10 +157,7 @@ def _csv_schema(source: Source, file: Path) -> Any:
         pyarrow.csv.open_csv(stream, convert_options=_csv_converts(source), **reads) as opened,
     ):
         schema = opened.schema
-    # A column without a value in the first rows may have text in later ones.
-    return pa.schema(
-        [pa.field(each.name, pa.string()) if each.type == pa.null() else each for each in schema]
-    )
+    return pa.schema([_settled(each) for each in schema])
 
 
 def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
@@ -213,9 +219,7 @@ def _json_schema(source: Source, file: Path) -> Any:
     salvage(file, list(enumerate(whole)), parse, pa.schema([]), lambda _bad: None)
     if not merged.names:
         raise DataError(f"{str(file)!r} has no line that is a JSON object")
-    return pa.schema(
-        [pa.field(each.name, pa.string()) if each.type == pa.null() else each for each in merged]
-    )
+    return pa.schema([_settled(each) for each in merged])
 
 
 def _merge(older: Any, newer: Any) -> Any:

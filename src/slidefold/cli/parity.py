@@ -1,0 +1,214 @@
+"""`slidefold parity`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+import typer
+
+from slidefold.cli.comparing import Difference, compare, window_rows
+from slidefold.cli.guard import FAILED, guarded
+from slidefold.cli.local import collect
+from slidefold.cli.on_spark import source_frame, spark_session
+from slidefold.cli.options import AsJson, Master, PipelineFile
+from slidefold.cli.output import Output
+from slidefold.cli.pipeline import Pipeline, load
+from slidefold.cli.pipeline.settings import Sink, Source
+from slidefold.cli.spark_stream import delay_of, start_query, stream_frame, watch
+from slidefold.errors import UsageError
+from slidefold.rolling import nearest
+from slidefold.spark import session as sessions
+
+ENGINES = ("live", "spark", "stream")
+_BATCHES = 4  # files that the stream takes one after another
+
+
+def parity(
+    pipeline: PipelineFile,
+    engines: Annotated[
+        str, typer.Option(help="What is compared with the run in this process.")
+    ] = ",".join(ENGINES),
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="For floats, relative to the largest of their column.")
+    ] = 1e-9,
+    master: Master = "local[*]",
+    json: AsJson = False,
+) -> None:
+    """Run a pipeline on every engine over the same data, and show the first row that differs.
+
+    The results of the run in this process are compared with those of `live` (rows as they arrive,
+    in this process), `spark` (a Spark batch) and `stream` (a Spark stream, its final results). For
+    the two that take rows as they arrive, late rows are left out of what is due. Without Java:
+    `--engines live`. Nothing is written.
+
+    Exit code 1: results differ. The row that differs is shown with the rows of its window.
+    """
+    out = Output(json)
+    with guarded(out):
+        asked = [each.strip() for each in engines.split(",") if each.strip()]
+        for each in asked:
+            if each not in ENGINES:
+                raise UsageError(
+                    f"{each!r} is none of {', '.join(ENGINES)}{nearest(each, ENGINES)}"
+                )
+        if {"spark", "stream"} & {*asked} and (why := sessions.missing()):
+            raise UsageError(f"{why}; or compare without Spark: --engines live")
+        made = load(pipeline, writes=False)
+        table = collect(made, out)
+        found = compare_engines(made, table, asked, tolerance, master, out)
+        if any(difference is not None for difference in found.values()):
+            raise typer.Exit(FAILED)
+
+
+def compare_engines(
+    pipeline: Pipeline, table: Any, asked: list[str], tolerance: float, master: str, out: Output
+) -> dict[str, Difference | None]:
+    """Compare each engine with the run in this process, and say how it went."""
+    verdicts: dict[str, Difference | None] = {}
+    with ExitStack() as opened:
+        session = None
+        for engine in asked:
+            if engine != "live" and session is None:
+                session = opened.enter_context(spark_session(out, master))
+            with out.working(f"running {engine}"):
+                accepted, found, newest = _RUNS[engine](pipeline, table, session, out)
+            due = pipeline.features.run(accepted)
+            if newest is not None:
+                ends = pipeline.features.on if pipeline.features.slide is None else "window_end"
+                due = due.filter(pc.less_equal(due[ends], pa.scalar(newest, due[ends].type)))
+            names = [name for name in due.column_names if name not in pipeline.features.columns]
+            columns = list(pipeline.features.columns)
+            difference = compare(due, found, names, columns, tolerance)
+            verdicts[engine] = difference
+            _tell(pipeline, accepted, engine, difference, len(found), len(table), out)
+    return verdicts
+
+
+def _tell(
+    pipeline: Pipeline,
+    accepted: Any,
+    engine: str,
+    difference: Difference | None,
+    rows: int,
+    given: int,
+    out: Output,
+) -> None:
+    late = given - len(accepted)
+    left_out = f", {late:,} late rows left out" if late else ""
+    facts: dict[str, Any] = {"engine": engine, "rows": rows, "late": late}
+    if difference is None:
+        said = f"{engine}: the same {rows:,} rows as in this process{left_out}"
+        out.say("parity", said, "green", same=True, **facts)
+        return
+    held = window_rows(pipeline.features, accepted, difference)
+    facts |= {"row": difference.row, "column": difference.column}
+    facts |= {"due": difference.due, "found": difference.found, "window": held.to_pylist()}
+    out.say("parity", f"{engine}: {difference}", "red", same=False, **facts)
+    if not out.as_json:
+        rows_shown = [list(row.values()) for row in held.to_pylist()]
+        out.rows(held.column_names, rows_shown, "The rows of its window:")
+
+
+def _live(pipeline: Pipeline, table: Any, _session: Any, _out: Output) -> tuple[Any, Any, Any]:
+    settings = pipeline.stream
+    sliding = pipeline.features.slide is not None
+    # Without a watermark in the file, and where late rows cannot be told, none is late: one batch.
+    single = settings.watermark is None or sliding
+    live = pipeline.features.live(lateness=_lateness(pipeline), late="drop" if sliding else "side")
+    size = len(table) if single else settings.batch
+    fed = [live.feed(table.slice(0, 0))]
+    fed += [live.feed(table.slice(i, size)) for i in range(0, len(table), max(size, 1))]
+    found = pa.concat_tables([*fed, live.finish()])
+    return (table, found, None) if sliding else (*_split(pipeline, table, found), None)
+
+
+def _lateness(pipeline: Pipeline) -> str | int:
+    if pipeline.stream.watermark is not None:
+        return pipeline.stream.watermark
+    return 0 if pa.types.is_integer(pipeline.schema.field(pipeline.features.on).type) else "1ms"
+
+
+def _split(pipeline: Pipeline, table: Any, found: Any) -> tuple[Any, Any]:
+    """Part results into the rows that were accepted, all of them, and the results in time."""
+    flag = found["late"]
+    late = found.filter(flag).select(table.column_names)
+    in_time = found.filter(pc.invert(flag)).drop_columns(["late", "late_reason"])
+    if len(late) == 0:
+        return table, in_time
+    return _without(table, late.cast(table.schema)), in_time
+
+
+def _without(table: Any, late: Any) -> Any:
+    """Return a table without some of its rows, each as often as it is among them."""
+    left: dict[str, int] = {}
+    for row in late.to_pylist():
+        left[repr(row)] = left.get(repr(row), 0) + 1
+    kept = []
+    for i, row in enumerate(table.to_pylist()):
+        if left.get(repr(row), 0):
+            left[repr(row)] -= 1
+        else:
+            kept.append(i)
+    return table.take(pa.array(kept, pa.int64()))
+
+
+def _spark(pipeline: Pipeline, table: Any, session: Any, _out: Output) -> tuple[Any, Any, Any]:
+    data, _ = source_frame(session, pipeline, streaming=False)
+    return table, pipeline.features.run(data).toArrow(), None
+
+
+def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[Any, Any, Any]:
+    kind = pipeline.schema.field(pipeline.features.on).type
+    if not pa.types.is_timestamp(kind):
+        raise UsageError(
+            f"a Spark stream needs timestamps, and {pipeline.features.on!r} is {kind}: compare "
+            "without it, --engines live,spark"
+        )
+    sliding = pipeline.features.slide is not None
+    lateness = str(_lateness(pipeline))
+    single = pipeline.stream.watermark is None or sliding
+    with TemporaryDirectory(prefix="slidefold-") as folder:
+        source = Path(folder) / "source"
+        source.mkdir()
+        size = max(1, len(table) if single else -(-len(table) // _BATCHES))
+        for i in range(0, max(len(table), 1), size):
+            pyarrow.parquet.write_table(table.slice(i, size), source / f"{i:012}.parquet")
+        settings = replace(
+            pipeline.stream,
+            watermark=lateness,
+            emit="final",
+            id=(),
+            checkpoint=f"{folder}/checkpoint",
+            files_per_batch=1,
+        )
+        moved = replace(
+            pipeline,
+            source=Source(str(source), "parquet"),
+            stream=settings,
+            sink=Sink(Path(folder) / "sink", "parquet"),
+        )
+        data, _ = source_frame(session, moved, streaming=True)
+        frame = stream_frame(moved, data, "drop" if sliding else "side")
+        watch(start_query(moved, frame, follow=False), out)
+        found = session.read.parquet(f"{folder}/sink").toArrow()
+    accepted, in_time = (table, found) if sliding else _split(pipeline, table, found)
+    return accepted, in_time, _newest(accepted, pipeline.features.on, lateness)
+
+
+def _newest(accepted: Any, on: str, lateness: str) -> Any:
+    """Return the last watermark of the stream, which counts in milliseconds."""
+    last = pc.max(accepted[on]).cast(pa.timestamp("us", accepted[on].type.tz)).value
+    if last is None:
+        return None
+    delay = int(delay_of(lateness).split()[0])
+    return pa.scalar((last // 1000 - delay) * 1000, pa.timestamp("us", accepted[on].type.tz))
+
+
+_RUNS = {"live": _live, "spark": _spark, "stream": _stream}
