@@ -211,8 +211,8 @@ def require_algorithm(algorithm: str | None) -> None:
     """Refuse a name that no algorithm has, naming the nearest."""
     if algorithm is not None and algorithm not in EVENT_ALGORITHMS:
         near = get_close_matches(str(algorithm), EVENT_ALGORITHMS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise PairError(f"there is no algorithm named {algorithm!r}{hint}")
+        hint = f"did you mean {near[0]!r}?" if near else f"choose of {', '.join(EVENT_ALGORITHMS)}"
+        raise PairError(f"there is no algorithm named {algorithm!r} for this window; {hint}")
 
 
 def fiba_arity(operator: Operator) -> int:

@@ -6,11 +6,12 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import DefinitionError
+from slidefold.errors import ColumnError, DefinitionError, PairError, ValueTypeError
 from slidefold.operators import BUILT_IN
 from slidefold.rolling import read
 from tests.support.user_operators import Longest, made
@@ -140,6 +141,30 @@ def test_a_list_of_lengths_is_a_column_for_each() -> None:
         "n_1d": "count() over time('1 d')",
         "n_10": "count() over rows(10)",
     }
+
+
+def test_explained_for_data_of_every_kind() -> None:
+    table = pa.table({"t": [1, 2], "k": ["a", "b"], "x": [1, 2], "unused": [None, None]})
+    made = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
+    said = made.explain(table.schema)
+    assert "subtract_on_evict" in said  # integers: floats would not be subtracted
+    reader = table.to_reader()
+    frames = (table, table.to_pandas(), pl.from_arrow(table), table.to_batches()[0], reader)
+    for data in frames:
+        assert made.explain(data) == said
+    assert reader.read_all().num_rows == 2  # it was not read
+    with pytest.raises(ColumnError, match="no column 'x'; did you mean 'xx'"):
+        made.explain(table.rename_columns(["t", "k", "xx", "y"]))
+    with pytest.raises(ValueTypeError, match="got int"):
+        made.explain(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("dabalite", "daba_lite"), ("fiba", "choose of recalc")]
+)
+def test_an_algorithm_that_cannot_run_it(name: str, hint: str) -> None:
+    with pytest.raises(PairError, match=f"no algorithm named '{name}' for this window; .*{hint}"):
+        sf.rolling(on="t", s=sf.sum("x").over(5, algorithm=name))
 
 
 def test_every_mistake_of_a_file_is_found_at_once() -> None:

@@ -1,6 +1,7 @@
 """Whole columns: Arrow in, Arrow out."""
 
-from slidefold.columns.engine import run
+from slidefold.columns.engine import require_column, run
 from slidefold.columns.folds import column_operator
+from slidefold.columns.sources import schema_of
 
-__all__ = ["column_operator", "run"]
+__all__ = ["column_operator", "require_column", "run", "schema_of"]

@@ -51,14 +51,19 @@ def slide_table(definition: Definition, ordered: Sorted, slide: Slide, threads: 
     return pa.table({**keys, **bounds, **found})
 
 
+def require_column(column: str, names: Sequence[str]) -> None:
+    """Refuse a name that is not there, or there twice; say which one may have been meant."""
+    found = names.count(column)
+    if found > 1:
+        raise ColumnError(f"the data has {found} columns named {column!r}")
+    if found == 0:
+        raise ColumnError(f"the data has no column {column!r}{_hint(column, names)}")
+
+
 def require_columns(definition: Definition, names: Sequence[str]) -> None:
     """Refuse data that lacks a column of a definition, or has one that is to be made."""
     for column in definition.used:
-        found = names.count(column)
-        if found > 1:
-            raise ColumnError(f"the data has {found} columns named {column!r}")
-        if found == 0:
-            raise ColumnError(f"the data has no column {column!r}{_hint(column, names)}")
+        require_column(column, names)
     if definition.slide is None:
         for name in definition.columns:
             if name in names:

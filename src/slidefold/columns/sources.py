@@ -217,6 +217,15 @@ def source_of(data: Any) -> Source:
     )
 
 
+def schema_of(data: Any, names: Sequence[str]) -> Any:
+    """Return the Arrow schema of data, or of a schema itself; of frames, that of these columns."""
+    found = data if isinstance(data, pa.Schema) else getattr(data, "schema", None)
+    if isinstance(found, pa.Schema):
+        return found  # and a reader is not read
+    source = source_of(data)
+    return source.select([name for name in names if name in source.names]).schema
+
+
 _FRAMES: dict[tuple[str, str], Any] = {
     ("pandas", "DataFrame"): PandasSource,
     ("polars", "DataFrame"): PolarsSource,

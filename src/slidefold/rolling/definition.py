@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from slidefold.columns import column_operator, run
+from slidefold.columns import column_operator, require_column, run, schema_of
 from slidefold.errors import ColumnError, DefinitionError
 from slidefold.live import Live
 from slidefold.operators import Operator, Over
@@ -116,13 +116,13 @@ class Rolling:
         """
         return Live(self, lateness=lateness, emit=emit, late=late, id=id)
 
-    def explain(self, schema: Any = None) -> str:
+    def explain(self, data: Any = None) -> str:
         """Say for each column which algorithm runs, why, what a row costs and what is kept.
 
-        The types of the input columns decide too: give an Arrow schema, or anything with `schema`;
-        without it columns are taken for floats.
+        The types of the input columns decide too: give the data, or its Arrow schema; without it
+        columns are taken for floats.
         """
-        schema = getattr(schema, "schema", schema)
+        schema = self._schema(data)
         lines = [str(self)]
         for name, over in self.items:
             for label, part in _parts(name, over.operator):
@@ -134,6 +134,15 @@ class Rolling:
                     f"  keeps:     {plan.kept}",
                 ]
         return "\n".join(lines)
+
+    def _schema(self, data: Any) -> Any:
+        if data is None:
+            return None
+        if _is_spark(data):
+            from slidefold.spark import schema_of as schema_of_spark
+
+            return schema_of_spark(data)
+        return schema_of(data, self.used)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the definition as plain dicts, lists, strings and numbers, as files have them.
@@ -185,6 +194,8 @@ def _typed(operator: Operator, schema: Any) -> Operator:
     """Return the operator as it runs over columns of these types."""
     if schema is None:
         return operator
+    for name in operator.columns:
+        require_column(name, schema.names)
     return column_operator(operator, tuple(schema.field(name).type for name in operator.columns))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from slidefold.errors import ValueTypeError
 from slidefold.rolling import Rolling
 
-__all__ = ["Metrics", "run", "tail"]
+__all__ = ["Metrics", "run", "schema_of", "tail"]
 
 
 def __getattr__(name: str) -> Any:
@@ -40,3 +40,10 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
     from slidefold.spark.batch import run_batch
 
     return run_batch(definition, data, **options)
+
+
+def schema_of(data: Any) -> Any:
+    """Return the Arrow schema of a Spark DataFrame."""
+    from slidefold.spark.types import arrow_schema
+
+    return arrow_schema(data.schema)
