@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slidefold.errors import DataError, WindowError
-from slidefold.windows.clock import Length
+from slidefold.windows.clock import Clock, Length
 from slidefold.windows.delta import Delta
 from slidefold.windows.kinds import WindowKind
 from slidefold.windows.punctuated import Punctuated
@@ -105,13 +105,26 @@ class EveryTime:
                 frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
         return Slide(group, end - largest, end, frames)
 
+    def next_end(self, watermark: int, clock: Clock) -> int:
+        """Return the first end after a watermark.
+
+        >>> EveryTime("1m").next_end(120, Clock("ts", "timestamp[s]", 10**9))
+        180
+        """
+        step, shift = self._grid(clock)
+        return ((watermark - shift) // step + 1) * step + shift
+
+    def _grid(self, clock: Clock) -> tuple[int, int]:
+        """Return the step from end to end, and how far they are shifted."""
+        step = clock.exactly(self.every, f"every={self.every!r}")
+        if self.offset is None:
+            return step, 0
+        return step, clock.exactly(self.offset, f"offset={self.offset!r}") % step
+
     def _ends(
         self, rows: SortedRows, far: int, near: int, within: Within | None
     ) -> tuple[Ints, Ints]:
-        step = rows.clock.exactly(self.every, f"every={self.every!r}")
-        shift = 0
-        if self.offset is not None:
-            shift = rows.clock.exactly(self.offset, f"offset={self.offset!r}") % step
+        step, shift = self._grid(rows.clock)
         reach = max(far, 0) + step + shift
         times = rows.times
         if len(times) and not -(2**63) + reach <= int(times.min()) <= times.max() < 2**63 - reach:
