@@ -6,29 +6,31 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.live.frames import of_same_keys, results_of
 from slidefold.live.kept import Kept
 
 
 class Arrival(Kept):
     """The rows that windows after the watermark need; none waits."""
 
-    waiting = 0
+    waiting, once = 0, True
 
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows and return them with their results; then move the watermark."""
-        known = pa.concat_tables([self.history, self.read(self.pending)])
-        known = of_same_keys(known, rows, self.definition.by)
-        found = results_of(self.definition, known, rows)
+        try:
+            found = self.results(self.inserted, rows, watermark)
+        except BaseException:
+            self.refill()
+            raise
         pool = pa.concat_tables([self.pending, rows])
         if watermark is None:
             self.pending = pool.combine_chunks()
             return found
-        passed, pending = self.moved(pool, watermark)
-        history, pruned = self.grown(passed, watermark)
-        self.watermark, self.pruned = watermark, pruned
-        self.history, self.pending = history, pending
+        self.settle(*self.moved(pool, watermark), watermark)
         return found
+
+    def inserted(self) -> Any:
+        """Return all rows: each has had its result."""
+        return pa.concat_tables([self.history, self.read(self.pending)])
 
     def next_due(self) -> int | None:
         """Return None: nothing waits."""

@@ -34,7 +34,7 @@ class Change(Final):
         found = super().fold(due, watermark)
         table = pa.concat_tables([self.last, self._of_keys(found)], promote_options="default")
         by, past = self.definition.by, len(self.last)
-        groups = group_numbers(table, by) if by else np.zeros(len(table), np.int64)
+        groups = group_numbers(table, by)[0] if by else np.zeros(len(table), np.int32)
         assert groups is not None
         order = np.argsort(groups, kind="stable")
         table, groups = table.take(pa.array(order)), groups[order]

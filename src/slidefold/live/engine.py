@@ -120,6 +120,11 @@ class Engine:
         return self._mode.waiting
 
     @property
+    def rows(self) -> int:
+        """How many rows are held, at least those that are needed."""
+        return self._mode.rows
+
+    @property
     def nbytes(self) -> int:
         """The size of the rows that are held, in bytes."""
         return self._mode.nbytes

@@ -186,17 +186,20 @@ def _text(values: Any) -> Any:
 class Incremental:
     """The columns of a definition that are kept by key, and what is left of it without them."""
 
-    def __init__(self, definition: Any, rows: Any, clock: Clock) -> None:
-        """Look at the types of an empty table of the rows to come."""
+    def __init__(self, definition: Any, rows: Any, clock: Clock, wanted: bool = True) -> None:
+        """Look at the types of an empty table of the rows to come; choose none if not wanted."""
         self.definition, self.clock = definition, clock
         schema = rows.schema
         self.chosen: list[str] = []
-        if definition.slide is None and all(fits_key(schema.field(k).type) for k in definition.by):
+        keyed = all(fits_key(schema.field(key).type) for key in definition.by)
+        if wanted and keyed and definition.slide is None:
             for name, over in definition.columns.items():
                 if fits(over, [schema.field(column).type for column in over.operator.columns]):
                     self.chosen.append(name)
-        left = tuple(item for item in definition.items if item[0] not in self.chosen)
-        self.rest = replace(definition, items=left) if left else None
+        self.rest = definition
+        if self.chosen:
+            left = tuple(item for item in definition.items if item[0] not in self.chosen)
+            self.rest = replace(definition, items=left) if left else None
         self.clear()
 
     def clear(self) -> None:
@@ -206,7 +209,7 @@ class Incremental:
 
     def push(self, rows: Any, watermark: int | None) -> dict[str, Any]:
         """Insert rows and return their results; what no window after the watermark needs leaves."""
-        if not self.columns:
+        if not self.columns or len(rows) == 0:
             return {}
         _, times = counted(self.definition.on, one_chunk(rows, self.definition.on))
         batch = Batch(keys_of(rows, self.definition.by), np.ascontiguousarray(times), watermark)

@@ -6,6 +6,7 @@ the rows can tell, they are looked through when they have doubled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition, windows_of
 from slidefold.columns.grouping import Sorted, sort_table
-from slidefold.live.frames import OLDEST, past_rows
+from slidefold.live.frames import OLDEST, of_same_keys, past_rows, results_of
+from slidefold.live.incremental import Incremental
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.windows import EveryRows, EveryTime, counted, needed_rows, reach_back
@@ -24,6 +26,8 @@ _FEW = 4096
 
 class Kept:
     """Rows up to the watermark, of which only used columns are kept, and rows after it."""
+
+    once = False  # whether each row has one result, so that it can be added to states
 
     def __init__(self, definition: Definition, rows: Any) -> None:
         """Start from an empty table, which has the columns of the rows to come."""
@@ -36,6 +40,23 @@ class Kept:
         plain = definition.slide is None or isinstance(definition.slide, EveryTime)
         self.reach = reach_back(self.windows, self.clock) if plain else None
         self.pruned = 0  # how long the history was when it was last looked through
+        self.by_key = Incremental(definition, rows, self.clock, wanted=self.once)
+
+    @property
+    def history(self) -> Any:
+        """The rows that have passed and that windows may still hold."""
+        if len(self._history) > 1:
+            self._history = [pa.concat_tables(self._history).combine_chunks()]
+        return self._history[0]
+
+    @history.setter
+    def history(self, rows: Any) -> None:
+        self._history = [rows]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are held."""
+        return sum(len(rows) for rows in self._history) + len(self.pending)
 
     def fill(self, rows: Any, watermark: int | None) -> None:
         """Take rows of which those up to the watermark have passed already."""
@@ -43,6 +64,46 @@ class Kept:
         self.history = self.read(rows.filter(pa.array(passed))).combine_chunks()
         self.pending = rows.filter(pa.array(~passed)).combine_chunks()
         self.watermark = watermark
+        self.refill()
+
+    def refill(self) -> None:
+        """Make the states by key anew from the rows that are held."""
+        self.by_key.clear()
+        self.by_key.push(self.inserted(), self.watermark)
+
+    def inserted(self) -> Any:
+        """Return the rows that states by key have seen."""
+        return self.history
+
+    def results(self, known: Callable[[], Any], rows: Any, watermark: int | None) -> Any:
+        """Return rows in time order with the new columns, over them and those known before."""
+        definition, rest = self.definition, self.by_key.rest
+        if rest is definition or len(rows) == 0:
+            return results_of(definition, of_same_keys(known(), rows, definition.by), rows)
+        if rest is None:
+            order = np.argsort(times_of(rows, definition.on), kind="stable")
+            found = rows.take(pa.array(order))
+        else:
+            found = results_of(rest, of_same_keys(known(), rows, definition.by), rows)
+        for name, values in self.by_key.push(found, watermark).items():
+            found = found.append_column(name, values)
+        return found
+
+    def settle(self, passed: Any, pending: Any, watermark: int) -> None:
+        """Move on to a watermark that has passed some rows and left others pending."""
+        if self.by_key.rest is None and self.reach is not None:
+            # Nothing is folded from the history, so that it only has to be there to be saved.
+            needed = watermark - self.reach
+            old = [rows for rows in self._history if self._newest(rows) > needed]
+            new = self.read(passed).combine_chunks()
+            self._history = [*old, new] if len(new) or not old else old
+        else:
+            history, self.pruned = self.grown(passed, watermark)
+            self.history = history
+        self.watermark, self.pending = watermark, pending
+
+    def _newest(self, rows: Any) -> int:
+        return int(times_of(rows, self.definition.on).max(initial=OLDEST))
 
     def kept(self) -> Any:
         """Return all rows that are still needed; columns that are no more so are null."""
@@ -68,7 +129,8 @@ class Kept:
     @property
     def nbytes(self) -> int:
         """The size of the rows that are held."""
-        return int(self.history.nbytes + self.pending.nbytes)
+        held = sum(rows.nbytes for rows in self._history) + self.pending.nbytes
+        return int(held + self.by_key.nbytes)
 
     def read(self, rows: Any) -> Any:
         """Return the columns that are used, and the numbers of rows."""

@@ -73,7 +73,7 @@ class ReviseEnds(Kept):
         past = len(self.results)
         both = pa.concat_tables([self.results, found], promote_options="default").combine_chunks()
         by = self.definition.by
-        groups = group_numbers(both, by) if by else np.zeros(len(both), np.int64)
+        groups = group_numbers(both, by)[0] if by else np.zeros(len(both), np.int32)
         assert groups is not None
         ends = times_of(both, _END)
         order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first

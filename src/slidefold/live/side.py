@@ -26,6 +26,10 @@ class Mode(Protocol):
         """How many rows have no result yet."""
 
     @property
+    def rows(self) -> int:
+        """How many rows are held."""
+
+    @property
     def nbytes(self) -> int:
         """The size of all that is held."""
 

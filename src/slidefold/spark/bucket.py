@@ -31,6 +31,10 @@ class Engine(Protocol):
     def pending(self) -> int:
         """How many rows wait for the watermark."""
 
+    @property
+    def rows(self) -> int:
+        """How many rows it holds."""
+
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add accepted rows, and return what is due."""
 
@@ -169,7 +173,7 @@ def _up_to_date(cached: Cached, log: Log) -> bool:
 def _compact(log: Log, maker: Maker, engine: Engine, judged: int | None, counts: Counts) -> None:
     """Write the log anew where entries do not leave by themselves, at most once in a doubling."""
     # Where a horizon moves with the watermark entries leave by themselves.
-    if log.head.rows <= maker.slack:
+    if log.head.rows <= 2 * engine.rows + maker.slack:
         return
     kept = engine.kept()
     if log.head.rows > 2 * kept.num_rows + maker.slack:
