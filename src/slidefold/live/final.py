@@ -47,7 +47,7 @@ class Final(Kept):
         """Return the results that become complete when the watermark passes these rows."""
         definition = self.definition
         if definition.slide is None:
-            return self.results(lambda: self.history, due, watermark)
+            return self.answers(lambda: self.history, due, watermark)
         ordered = self.ordered(pa.concat_tables([self.history, self.read(due)]))
         since = OLDEST if self.watermark is None else self.watermark
         slide = definition.slide.slide(ordered.rows, self.windows, (since, watermark))

@@ -34,7 +34,7 @@ class Kept:
         self.definition = definition
         self.watermark: int | None = None
         self.windows = windows_of(definition)
-        self.history = self.read(rows)
+        self._history = [self.read(rows)]
         self.pending = rows
         self.clock, _ = counted(definition.on, rows[definition.on].combine_chunks())
         plain = definition.slide is None or isinstance(definition.slide, EveryTime)
@@ -75,7 +75,7 @@ class Kept:
         """Return the rows that states by key have seen."""
         return self.history
 
-    def results(self, known: Callable[[], Any], rows: Any, watermark: int | None) -> Any:
+    def answers(self, known: Callable[[], Any], rows: Any, watermark: int | None) -> Any:
         """Return rows in time order with the new columns, over them and those known before."""
         definition, rest = self.definition, self.by_key.rest
         if rest is definition or len(rows) == 0:
