@@ -15,11 +15,24 @@ from slidefold.columns.compute import Definition
 from slidefold.columns.engine import require_columns, run
 from slidefold.columns.grouping import without_views
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
+from slidefold.live.arrival import Arrival
+from slidefold.live.change import Change
 from slidefold.live.final import Final
 from slidefold.live.frames import past_rows
 from slidefold.live.numbered import NUMBER, numbered
+from slidefold.live.revise import REVISION, Revise
+from slidefold.live.revise_ends import ReviseEnds
+from slidefold.live.side import Mode, Side, Sided, read_side, write_side
+from slidefold.windows import EveryTime
 
-EMITS = ("final",)
+EMITS = ("final", "arrival", "revise", "change")
+
+_MODES: dict[str, type[Mode]] = {
+    "final": Final,
+    "arrival": Arrival,
+    "revise": Revise,
+    "change": Change,
+}
 
 
 class Engine:
@@ -42,12 +55,22 @@ class Engine:
             raise ColumnError(f"the data has {names.count(twice)} columns named {twice!r}")
         require_columns(definition, names)
         check_emit(definition, emit, id)
+        for name in id:
+            if name not in names:
+                raise ColumnError(f"the data has no column {name!r}, which id names")
         self.definition, self.schema, self.emit, self.id = definition, schema, emit, tuple(id)
         empty = schema.empty_table()
         # Types that do not fit are found here, before there is anything to lose.
         self.result = run(definition, empty).schema
+        if emit == "revise":
+            if REVISION in self.result.names:
+                raise ColumnError(
+                    f"the data has a column {REVISION!r} already: revise is to add it"
+                )
+            self.result = self.result.append(pa.field(REVISION, pa.int64()))
         self._seen = 0
-        self._mode = Final(definition, numbered(without_views(empty), 0))
+        made = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
+        self._mode: Mode = made(definition, numbered(without_views(empty), 0))
 
     @classmethod
     def rebuild(
@@ -63,15 +86,27 @@ class Engine:
         """Make an engine from the rows that another one kept, and what it had emitted so far.
 
         There may be older rows among them than `kept` returned, if all are there that come after a
-        `horizon` which that engine told: then give it, the rows up to it are left out.
+        `horizon` which that engine told: then give it, the rows up to it are left out. Rows that
+        were taken after `kept` may follow. They are folded as one batch; revisions count batches,
+        so that for "revise" it is better to `take` them one by one.
         """
         made = cls(definition, schema, emit, id)
         rows = made.read(kept)
         gone = past_rows(rows, definition.on, horizon)
         if gone.any():
             rows = rows.filter(pa.array(~gone))
-        made._mode.fill(numbered(rows, 0), watermark)
         made._seen = len(rows)
+        rows = numbered(rows, 0)
+        mode = made._mode
+        if not isinstance(mode, Sided):
+            mode.fill(rows, watermark)
+            return made
+        saved = read_side(kept.schema.metadata)
+        if saved is not None:
+            mode.fill(rows.slice(0, saved.rows), saved.watermark)
+            mode.fill_side(saved.table)
+            rows = rows.slice(saved.rows)
+        mode.take(rows, watermark)
         return made
 
     @property
@@ -82,7 +117,7 @@ class Engine:
     @property
     def pending(self) -> int:
         """How many rows wait for the watermark."""
-        return len(self._mode.pending)
+        return self._mode.waiting
 
     @property
     def nbytes(self) -> int:
@@ -123,9 +158,14 @@ class Engine:
     def kept(self) -> Any:
         """Return the rows that are still held: enough for `rebuild`.
 
-        Columns which the definition does not use are null in rows that have been emitted.
+        Columns which the definition does not use are null in rows that have been emitted. What
+        rows do not tell, the last results under "revise" and "change", is in the metadata.
         """
-        return self._mode.kept().drop_columns([NUMBER])
+        rows = self._mode.kept().drop_columns([NUMBER])
+        if isinstance(self._mode, Sided):
+            side = Side(self._mode.side(), len(rows), self.watermark)
+            rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))
+        return rows
 
     def read(self, rows: Any) -> Any:
         """Return rows as they are kept, if they are of the right columns and types."""
@@ -154,6 +194,15 @@ def check_emit(definition: Definition, emit: str, id: Sequence[str]) -> None:
     """Refuse an `emit` that does not exist, or that the definition cannot have."""
     if emit not in EMITS:
         raise DefinitionError(f"emit is one of {', '.join(EMITS)}, got {emit!r}")
+    slide = definition.slide
+    if emit == "arrival" and slide is not None:
+        raise DefinitionError("emit='arrival' gives one result a row: with every= use 'revise'")
+    if emit == "revise" and slide is None and not id:
+        raise DefinitionError("emit='revise' needs id=, the columns that tell one row from another")
+    if emit == "revise" and slide is not None and not isinstance(slide, EveryTime):
+        raise DefinitionError(
+            "emit='revise' needs an every in time: results of other kinds have no end that stays"
+        )
 
 
 def _column(rows: Any, field: Any) -> Any:

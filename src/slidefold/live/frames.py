@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,31 +10,50 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition, fold_columns, windows_of
-from slidefold.columns.grouping import group_numbers, sort_table
+from slidefold.columns.grouping import Sorted, group_numbers, sort_table
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
+from slidefold.windows import Frames, WindowKind
+from slidefold.windows.sorted_rows import Ints
 
 OLDEST, NEWEST = -(2**63), 2**63 - 1
 
 
 def results_of(definition: Definition, history: Any, due: Any) -> Any:
     """Return the due rows in time order with the new columns, folded together with a history."""
-    past = len(history)
-    read = [*definition.used, NUMBER]
-    table = pa.concat_tables([history.select(read), due.select(read)])
-    ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers_of(table))
+    ordered = in_order(definition, history, due)
     if ordered.order is None:
-        places, origin = np.arange(past, len(table)), np.arange(len(due))
+        places = np.arange(len(history), len(ordered.rows))
     else:
-        places = np.flatnonzero(ordered.order >= past)
-        origin = ordered.order[places].astype(np.int64) - past
-    frames = {}
-    for window in windows_of(definition):
-        lo, hi = window.frames(ordered.rows)
-        frames[window] = lo[places], hi[places]
-    found = fold_columns(definition, ordered, frames)
+        places = np.flatnonzero(ordered.order >= len(history))
+    frames = {window: window.frames(ordered.rows) for window in windows_of(definition)}
+    return results_at(definition, ordered, frames, places, due, len(history))
+
+
+def in_order(definition: Definition, *tables: Any) -> Sorted:
+    """Return the rows of several tables in order, as windows look at them."""
+    read = [*definition.used, NUMBER]
+    table = pa.concat_tables([each.select(read) for each in tables])
+    return sort_table(table, definition.on, definition.by, definition.ties, numbers_of(table))
+
+
+def results_at(
+    definition: Definition,
+    ordered: Sorted,
+    frames: Mapping[WindowKind, Frames],
+    places: Ints,
+    due: Any,
+    past: int,
+) -> Any:
+    """Return the rows at some places in time order with the new columns.
+
+    `due` has the rows that came to be in order after `past` others.
+    """
+    chosen = {window: (lo[places], hi[places]) for window, (lo, hi) in frames.items()}
+    found = fold_columns(definition, ordered, chosen)
     by_time = np.argsort(ordered.rows.times[places], kind="stable")
-    result = due.take(pa.array(origin[by_time]))
+    origin = places if ordered.order is None else ordered.order[places].astype(np.int64)
+    result = due.take(pa.array(origin[by_time] - past))
     for name, values in found.items():
         result = result.append_column(name, values.take(pa.array(by_time)))
     return result
@@ -50,6 +69,12 @@ def of_same_keys(history: Any, due: Any, by: Sequence[str]) -> Any:
     touched = np.zeros(count, np.bool_)
     touched[groups[len(history) :]] = True
     return history.filter(pa.array(touched[groups[: len(history)]]))
+
+
+def groups_of(table: Any, by: Sequence[str]) -> Ints:
+    """Return the group of each row, 0 where there are no keys."""
+    groups, _ = group_numbers(table, by)
+    return np.zeros(len(table), np.int64) if groups is None else groups.astype(np.int64)
 
 
 def past_rows(rows: Any, on: str, watermark: int | None) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,106 @@
+"""The rows that an engine holds: those after the watermark, and those that windows still need.
+
+What no later window can hold is let go. Where time alone tells that, at every watermark; where only
+the rows can tell, they are looked through when they have doubled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidefold.columns.compute import Definition, windows_of
+from slidefold.columns.grouping import Sorted, sort_table
+from slidefold.live.frames import OLDEST, past_rows
+from slidefold.live.lateness import times_of
+from slidefold.live.numbered import NUMBER, numbers_of
+from slidefold.windows import EveryRows, EveryTime, counted, needed_rows, reach_back
+
+# A history is not looked through for so few rows.
+_FEW = 4096
+
+
+class Kept:
+    """Rows up to the watermark, of which only used columns are kept, and rows after it."""
+
+    def __init__(self, definition: Definition, rows: Any) -> None:
+        """Start from an empty table, which has the columns of the rows to come."""
+        self.definition = definition
+        self.watermark: int | None = None
+        self.windows = windows_of(definition)
+        self.history = self.read(rows)
+        self.pending = rows
+        self.clock, _ = counted(definition.on, rows[definition.on].combine_chunks())
+        plain = definition.slide is None or isinstance(definition.slide, EveryTime)
+        self.reach = reach_back(self.windows, self.clock) if plain else None
+        self.pruned = 0  # how long the history was when it was last looked through
+
+    def fill(self, rows: Any, watermark: int | None) -> None:
+        """Take rows of which those up to the watermark have passed already."""
+        passed = past_rows(rows, self.definition.on, watermark)
+        self.history = self.read(rows.filter(pa.array(passed))).combine_chunks()
+        self.pending = rows.filter(pa.array(~passed)).combine_chunks()
+        self.watermark = watermark
+
+    def kept(self) -> Any:
+        """Return all rows that are still needed; columns that are no more so are null."""
+        if self.watermark is not None:
+            self.history, self.pruned = self.prune(self.history, self.watermark, True)
+        history = self.history
+        for i, field in enumerate(self.pending.schema):
+            if field.name not in history.column_names:
+                missing = pa.nulls(len(history), field.type)
+                history = history.add_column(min(i, len(history.columns)), field, missing)
+        return pa.concat_tables([history.select(self.pending.column_names), self.pending])
+
+    def horizon(self) -> int | None:
+        """Return a time up to which no row is needed any more."""
+        if self.watermark is None or isinstance(self.definition.slide, EveryRows):
+            return None
+        if self.reach is not None:
+            return max(self.watermark - self.reach, OLDEST)
+        if len(self.history) == 0:
+            return self.watermark
+        return max(int(times_of(self.history, self.definition.on).min()) - 1, OLDEST)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the rows that are held."""
+        return int(self.history.nbytes + self.pending.nbytes)
+
+    def read(self, rows: Any) -> Any:
+        """Return the columns that are used, and the numbers of rows."""
+        return rows.select([*self.definition.used, NUMBER])
+
+    def ordered(self, table: Any) -> Sorted:
+        """Return rows in order, as windows look at them."""
+        definition = self.definition
+        numbers = numbers_of(table)
+        return sort_table(table, definition.on, definition.by, definition.ties, numbers)
+
+    def moved(self, pool: Any, watermark: int) -> tuple[Any, Any]:
+        """Part rows by a watermark: those that it passes, those that are after it."""
+        passed = times_of(pool, self.definition.on) <= watermark
+        return pool.filter(pa.array(passed)), pool.filter(pa.array(~passed)).combine_chunks()
+
+    def grown(self, passed: Any, watermark: int) -> tuple[Any, int]:
+        """Return the history with rows that were passed, without what is needed no more."""
+        return self.prune(pa.concat_tables([self.history, self.read(passed)]), watermark)
+
+    def prune(self, history: Any, watermark: int, always: bool = False) -> tuple[Any, int]:
+        """Return the rows that windows after the watermark may hold, and how many were seen."""
+        if self.reach is not None:
+            keep = times_of(history, self.definition.on) > watermark - self.reach
+            return history.filter(pa.array(keep)).combine_chunks(), 0
+        if not always and len(history) <= max(2 * self.pruned, _FEW):
+            return history.combine_chunks(), self.pruned
+        ordered = self.ordered(history)
+        frames = {window: window.frames(ordered.rows) for window in self.windows}
+        slide = self.definition.slide
+        multiple = slide.n if isinstance(slide, EveryRows) else 1
+        places = needed_rows(ordered.rows, frames, watermark, multiple)
+        if ordered.order is not None:
+            places = np.sort(ordered.order[places])
+        return history.take(pa.array(places)).combine_chunks(), len(places)

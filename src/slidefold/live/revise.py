@@ -1,0 +1,127 @@
+"""`emit="revise"`: results at once, and again with the next `revision` when late rows change them.
+
+A row after the watermark can still change, so its last result is kept beside it. A batch is folded
+together with the rows of its keys, and of the earlier rows only those whose windows hold something
+new, or start behind it (a new mark ends a window and is not in the next one), are folded again. So
+the cost is that of the windows of the keys that a batch touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from slidefold.columns.compute import Definition
+from slidefold.live.frames import in_order, of_same_keys, results_at
+from slidefold.live.kept import Kept
+from slidefold.live.numbered import NUMBER, numbers_of
+from slidefold.live.same import same_rows
+from slidefold.windows import Frames
+
+REVISION = "revision"
+
+
+class Revise(Kept):
+    """The rows that windows need, and the last results of those that can still change."""
+
+    waiting = 0
+
+    def __init__(self, definition: Definition, rows: Any) -> None:
+        """Start from an empty table."""
+        super().__init__(definition, rows)
+        self.names = list(definition.columns)
+        empty = self._results(rows, rows)
+        self.results = empty.select([NUMBER, *self.names, REVISION])
+
+    def take(self, rows: Any, watermark: int | None) -> Any:
+        """Add rows, return them and what they change, then move the watermark."""
+        found = self._results(self.pending, rows)
+        emitted, results = self._newer(found)
+        pool = pa.concat_tables([self.pending, rows]).combine_chunks()
+        if watermark is None:
+            self.pending, self.results = pool, results
+            return emitted
+        passed, pending = self.moved(pool, watermark)
+        alive = np.isin(numbers_of(results), numbers_of(pending))
+        history, pruned = self.grown(passed, watermark)
+        self.watermark, self.pruned = watermark, pruned
+        self.history, self.pending = history, pending
+        self.results = results.filter(pa.array(alive)).combine_chunks()
+        return emitted
+
+    def _results(self, pending: Any, rows: Any) -> Any:
+        """Return new rows, and pending ones whose windows they touch, as they are now."""
+        definition, by = self.definition, self.definition.by
+        history = of_same_keys(self.history, rows, by)
+        pending = of_same_keys(pending, rows, by)
+        past, first = len(history), len(history) + len(pending)
+        ordered = in_order(definition, history, pending, rows)
+        origin = np.arange(len(ordered.rows)) if ordered.order is None else ordered.order
+        frames = {window: window.frames(ordered.rows) for window in self.windows}
+        fresh = origin >= first
+        touched = (touches(frames.values(), fresh) | fresh) & (origin >= past)
+        pool = pa.concat_tables([pending, rows])
+        found = results_at(definition, ordered, frames, np.flatnonzero(touched), pool, past)
+        return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
+
+    def _newer(self, found: Any) -> tuple[Any, Any]:
+        """Return the results that differ from the last ones, and the last ones from now on."""
+        before = numbers_of(self.results)  # rising
+        own = numbers_of(found)
+        place = np.searchsorted(before, own)
+        known = place < len(before)
+        known[known] = before[place[known]] == own[known]
+        then = self.results.take(pa.array(np.where(known, place, 0), mask=~known))
+        changed = ~known | ~same_rows(found, then, self.names)
+        emitted = next_revision(found, then, changed, known)
+        stays = ~np.isin(before, numbers_of(emitted))
+        newer = emitted.select(self.results.column_names)
+        results = pa.concat_tables(
+            [self.results.filter(pa.array(stays)), newer], promote_options="default"
+        )
+        return emitted, results.take(pa.array(np.argsort(numbers_of(results)))).combine_chunks()
+
+    def horizon(self) -> int | None:
+        """Say nothing: the last results are not in the rows."""
+        return None
+
+    def next_due(self) -> int | None:
+        """Return None: nothing waits."""
+        return None
+
+    def side(self) -> Any:
+        """Return what rows alone do not tell: the last results of pending rows, in their order."""
+        return self.results.drop_columns([NUMBER])
+
+    def fill_side(self, side: Any) -> None:
+        """Take the last results of the pending rows."""
+        self.results = side.add_column(0, NUMBER, self.pending[NUMBER])
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the rows that are held."""
+        return super().nbytes + int(self.results.nbytes)
+
+
+def touches(frames: Iterable[Frames], fresh: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Tell which frames hold a fresh row, or start right behind one."""
+    before = np.concatenate(([0], np.cumsum(fresh)))
+    found: Any = False
+    for lo, hi in frames:
+        found = found | (before[hi] > before[lo])
+        found = found | ((lo > 0) & np.append(fresh, False)[lo - 1])
+    return found  # type: ignore[no-any-return]
+
+
+def next_revision(
+    found: Any, then: Any, changed: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]
+) -> Any:
+    """Return the changed results with revisions that follow those of `then`."""
+    last = then[REVISION].combine_chunks().fill_null(-1).to_numpy(zero_copy_only=False)
+    place = found.column_names.index(REVISION)
+    counted = found.set_column(place, REVISION, pa.array(np.where(known, last + 1, 0)))
+    return counted.filter(pa.array(changed))

@@ -1,0 +1,112 @@
+"""`emit="revise"` with an `every` in time: each end whose result a batch changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidefold.columns.compute import Definition
+from slidefold.columns.engine import slide_table
+from slidefold.live.frames import NEWEST, OLDEST, groups_of, in_order, of_same_keys
+from slidefold.live.kept import Kept
+from slidefold.live.lateness import times_of
+from slidefold.live.revise import REVISION, next_revision, touches
+from slidefold.live.same import same_rows
+
+_END = "window_end"
+
+
+class ReviseEnds(Kept):
+    """The rows that windows need, and the last results at ends that can still change."""
+
+    waiting = 0
+
+    def __init__(self, definition: Definition, rows: Any) -> None:
+        """Start from an empty table."""
+        super().__init__(definition, rows)
+        self.names = list(definition.columns)
+        self.results = self._results(rows)
+
+    def take(self, rows: Any, watermark: int | None) -> Any:
+        """Add rows, return the ends that they change, then move the watermark."""
+        emitted, results = self._newer(self._results(rows))
+        pool = pa.concat_tables([self.pending, rows]).combine_chunks()
+        if watermark is None:
+            self.pending, self.results = pool, results
+            return emitted
+        passed, pending = self.moved(pool, watermark)
+        alive = times_of(results, _END) > watermark
+        history, pruned = self.grown(passed, watermark)
+        self.watermark, self.pruned = watermark, pruned
+        self.history, self.pending = history, pending
+        self.results = results.filter(pa.array(alive)).combine_chunks()
+        return emitted
+
+    def _results(self, rows: Any) -> Any:
+        """Return the ends whose windows hold new rows, as they are now, in order of time."""
+        definition = self.definition
+        assert definition.slide is not None
+        known = pa.concat_tables([self.history, self.read(self.pending)])
+        known = of_same_keys(known, rows, definition.by)
+        ordered = in_order(definition, known, rows)
+        origin = np.arange(len(ordered.rows)) if ordered.order is None else ordered.order
+        since = OLDEST if self.watermark is None else self.watermark
+        slide = definition.slide.slide(ordered.rows, self.windows, (since, NEWEST))
+        chosen = np.flatnonzero(touches(slide.frames.values(), origin >= len(known)))
+        slide = replace(
+            slide,
+            group=slide.group[chosen],
+            start=slide.start[chosen],
+            end=slide.end[chosen],
+            frames={w: (lo[chosen], hi[chosen]) for w, (lo, hi) in slide.frames.items()},
+        )
+        found = slide_table(definition, ordered, slide)
+        found = found.take(pa.array(np.argsort(slide.end, kind="stable")))
+        return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
+
+    def _newer(self, found: Any) -> tuple[Any, Any]:
+        """Return the results that differ from the last ones, and the last ones from now on."""
+        past = len(self.results)
+        both = pa.concat_tables([self.results, found], promote_options="default").combine_chunks()
+        groups = groups_of(both, self.definition.by)
+        ends = times_of(both, _END)
+        order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first
+        again = np.zeros(len(both), np.bool_)
+        again[1:] = (np.diff(groups[order]) == 0) & (np.diff(ends[order]) == 0)
+        earlier = np.full(len(both), -1)
+        earlier[order[1:]] = np.where(again[1:], order[:-1], -1)
+        place = earlier[past:]
+        known = place >= 0
+        then = both.take(pa.array(np.where(known, place, 0), mask=~known))
+        changed = ~known | ~same_rows(found, then, self.names)
+        emitted = next_revision(found, then, changed, known)
+        stays = np.ones(past, np.bool_)
+        stays[place[known & changed]] = False
+        results = pa.concat_tables(
+            [self.results.filter(pa.array(stays)), emitted], promote_options="default"
+        )
+        return emitted, results.combine_chunks()
+
+    def horizon(self) -> int | None:
+        """Say nothing: the last results are not in the rows."""
+        return None
+
+    def next_due(self) -> int | None:
+        """Return None: nothing waits."""
+        return None
+
+    def side(self) -> Any:
+        """Return what rows alone do not tell: the last results."""
+        return self.results
+
+    def fill_side(self, side: Any) -> None:
+        """Take the last results."""
+        self.results = side
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the rows that are held."""
+        return super().nbytes + int(self.results.nbytes)

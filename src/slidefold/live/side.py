@@ -1,0 +1,92 @@
+"""What a mode of emitting is; and its state beside the rows, which travels in their metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from slidefold.columns.compute import Definition
+from slidefold.errors import StateError
+
+_PREFIX = b"slidefold."
+
+
+class Mode(Protocol):
+    """When results come out: what an engine asks of it."""
+
+    watermark: int | None
+
+    def __init__(self, definition: Definition, rows: Any) -> None:
+        """Start from an empty table with the columns of the rows to come."""
+
+    @property
+    def waiting(self) -> int:
+        """How many rows have no result yet."""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all that is held."""
+
+    def take(self, rows: Any, watermark: int | None) -> Any:
+        """Add rows, move the watermark, and return what is due; or raise and change nothing."""
+
+    def fill(self, rows: Any, watermark: int | None) -> None:
+        """Take rows of which those up to the watermark have passed already."""
+
+    def kept(self) -> Any:
+        """Return all rows that are still needed."""
+
+    def horizon(self) -> int | None:
+        """Return a time up to which no row is needed any more."""
+
+    def next_due(self) -> int | None:
+        """Return a watermark before which nothing is due if no more rows come."""
+
+
+@runtime_checkable
+class Sided(Protocol):
+    """A mode that holds more than rows: the last results."""
+
+    def side(self) -> Any:
+        """Return it as a table."""
+
+    def fill_side(self, side: Any) -> None:
+        """Take it, after the rows have been filled."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The last results, with how many rows and at which watermark they were saved."""
+
+    table: Any
+    rows: int
+    watermark: int | None
+
+
+def write_side(side: Side, metadata: dict[bytes, bytes] | None) -> dict[bytes, bytes]:
+    """Return metadata that hold a side."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, side.table.schema) as writer:
+        writer.write_table(side.table.combine_chunks())
+    watermark = "" if side.watermark is None else str(side.watermark)
+    return {
+        **(metadata or {}),
+        _PREFIX + b"side": sink.getvalue().to_pybytes(),
+        _PREFIX + b"rows": str(side.rows).encode(),
+        _PREFIX + b"watermark": watermark.encode(),
+    }
+
+
+def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
+    """Return the side that metadata hold, None if they hold none."""
+    if metadata is None or _PREFIX + b"side" not in metadata:
+        return None
+    try:
+        with pa.ipc.open_stream(metadata[_PREFIX + b"side"]) as reader:
+            table = reader.read_all()
+        rows, watermark = metadata[_PREFIX + b"rows"], metadata[_PREFIX + b"watermark"]
+        return Side(table, int(rows), int(watermark) if watermark else None)
+    except (pa.ArrowException, KeyError, ValueError):
+        raise StateError("the last results in the saved rows cannot be read") from None
