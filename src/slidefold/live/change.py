@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition
-from slidefold.columns.grouping import group_numbers
 from slidefold.live.final import Final
-from slidefold.live.frames import OLDEST
+from slidefold.live.frames import OLDEST, groups_of
 from slidefold.live.same import same_rows
 
 
@@ -34,8 +33,7 @@ class Change(Final):
         found = super().fold(due, watermark)
         table = pa.concat_tables([self.last, self._of_keys(found)], promote_options="default")
         by, past = self.definition.by, len(self.last)
-        groups = group_numbers(table, by)[0] if by else np.zeros(len(table), np.int32)
-        assert groups is not None
+        groups = groups_of(table, by)
         order = np.argsort(groups, kind="stable")
         table, groups = table.take(pa.array(order)), groups[order]
         if len(table) == 0:

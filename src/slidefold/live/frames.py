@@ -71,6 +71,12 @@ def of_same_keys(history: Any, due: Any, by: Sequence[str]) -> Any:
     return history.filter(pa.array(touched[groups[: len(history)]]))
 
 
+def groups_of(table: Any, by: Sequence[str]) -> Ints:
+    """Return the group of each row, 0 where there are no keys."""
+    groups, _ = group_numbers(table, by)
+    return np.zeros(len(table), np.int64) if groups is None else groups.astype(np.int64)
+
+
 def past_rows(rows: Any, on: str, watermark: int | None) -> npt.NDArray[np.bool_]:
     """Tell which rows lie at or before a watermark."""
     times = times_of(rows, on)

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition
 from slidefold.columns.engine import slide_table
-from slidefold.columns.grouping import group_numbers
-from slidefold.live.frames import NEWEST, OLDEST, in_order, of_same_keys
+from slidefold.live.frames import NEWEST, OLDEST, groups_of, in_order, of_same_keys
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
 from slidefold.live.revise import REVISION, next_revision, touches
@@ -72,9 +71,7 @@ class ReviseEnds(Kept):
         """Return the results that differ from the last ones, and the last ones from now on."""
         past = len(self.results)
         both = pa.concat_tables([self.results, found], promote_options="default").combine_chunks()
-        by = self.definition.by
-        groups = group_numbers(both, by)[0] if by else np.zeros(len(both), np.int32)
-        assert groups is not None
+        groups = groups_of(both, self.definition.by)
         ends = times_of(both, _END)
         order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first
         again = np.zeros(len(both), np.bool_)
