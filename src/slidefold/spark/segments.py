@@ -81,7 +81,7 @@ class _Keys:
     def _starts(self, table: Any, new: bool = False) -> Any:
         """Return where keys start; with `new` they are complete, and must not have been here."""
         definition = self.definition
-        codes = group_numbers(table, definition.by)
+        codes, _ = group_numbers(table, definition.by)
         if codes is None:
             return np.array([0])
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
@@ -129,7 +129,7 @@ class _Keys:
                 return
             # Rows are of the key as long as they are in the group of its first row.
             both = pa.concat_tables([first, pa.Table.from_batches([batch])])
-            codes = group_numbers(both, definition.by)
+            codes, _ = group_numbers(both, definition.by)
             other = np.flatnonzero(codes) if codes is not None else np.empty(0, np.int64)
             if len(other):
                 place = int(other[0])

@@ -43,7 +43,7 @@ def hot_keys(data: DataFrame, keys: list[str], share: float, sample: float) -> l
     said = [_exact(name, kind).alias(name) for name, kind in zip(keys, kinds, strict=True)]
     seen = data.select(said)
     if sample < 1:
-        seen = seen.sample(sample, seed=1)
+        seen = seen.sample(fraction=sample, seed=1)
     counts = seen.groupBy(keys).count()
     most = counts.orderBy(fn.desc("count")).limit(MOST_KEYS)
     found = most.crossJoin(counts.agg(fn.sum("count").alias("rows"))).collect()
