@@ -92,8 +92,8 @@ def empty(data: Any) -> Any:
 
 def _packing(place: int, names: list[str]) -> Any:
     def pack(batches: Iterator[Any]) -> Iterator[Any]:
-        for given in batches:
-            batch = given.rename_columns(names)
+        for numbered in batches:
+            batch = numbered.rename_columns(names)
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as writer:
                 writer.write_batch(batch)

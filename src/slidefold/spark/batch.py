@@ -7,16 +7,22 @@ them; a worker sorts its partition and walks all its keys in one native pass.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
 
 from slidefold.columns import run
 from slidefold.columns.compute import Definition
-from slidefold.errors import DefinitionError
+from slidefold.errors import DataError, DefinitionError
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
-from slidefold.spark.sizes import estimated_bytes, partitions_for
+from slidefold.spark.over import require_over, run_over
+from slidefold.spark.segments import fold_sorted
+from slidefold.spark.sizes import estimated_bytes, partitions_for, too_large
+from slidefold.spark.skew import hot_keys, share_of
 from slidefold.spark.types import arrow_schema, conform, result_schema, spark_schema
 from slidefold.spark.worker import OUT_ROWS, Shipped, naming_keys
 
@@ -27,28 +33,102 @@ def run_batch(
     *,
     partitions: int | None = None,
     types: Mapping[str, Any] | None = None,
+    skew: Any = "auto",
+    presorted: bool = False,
+    spill: bool | None = None,
+    engine: str = "native",
 ) -> DataFrame:
-    """Run a definition over a batch DataFrame."""
+    """Run a definition over a batch DataFrame.
+
+    `partitions` is the number of partitions of the shuffle, or of chunks of time without a key.
+    `types` are the Spark types of results that are Python objects. `skew` is the share of the rows
+    from which on a key is cut into chunks of time, "auto" or "off". `presorted` promises that the
+    rows of a key lie in one partition, by key and time; that is verified. `spill` sorts with Spark,
+    which spills, instead of in memory; by itself where partitions are too large. `engine="spark"`
+    hands everything to Spark's own OVER.
+    """
     if definition.order == "input":
         raise DefinitionError("order='input' is for tables in process: rows in Spark have no order")
+    if engine not in ("native", "spark"):
+        raise DefinitionError(f"engine is 'native' or 'spark', got {engine!r}")
     given = arrow_schema(data.schema)
     made = result_schema(definition, given, types)
-    count = partitions_for(data, partitions)
     # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
+    if engine == "spark":
+        require_over(definition, given)
+        kinds = [field.dataType for field in spark_schema(made).fields[len(given) :]]
+        found = zip(run_over(definition, numbered, given), kinds, strict=True)
+        return numbered.select("*", *(column.cast(kind) for column, kind in found)).toDF(
+            *made.names
+        )
     task = Chunking(definition, numbered, given, made, Shipped(definition))
-    if definition.by:
-        return _run_keyed(task, count)
+    size = estimated_bytes(data)
+    count = partitions_for(data, partitions)
+    hot = share_of(skew, size)
+    if presorted:
+        return _run_presorted(task)
+    if not definition.by:
+        return _run_keyless(task, count, size, spill)
+    if hot is not None and count > 1 and can_chunk(definition):
+        return _run_skewed(task, count, size, spill, hot)
+    return _run_keyed(task, count, too_large(size, count) if spill is None else spill)
+
+
+def _run_keyless(task: Chunking, count: int, size: int | None, spill: bool | None) -> DataFrame:
     found = None
-    if count > 1 and can_chunk(definition):
-        found = run_chunks(task, count, estimated_bytes(data))
-    return _run_whole(task, numbered.coalesce(1)) if found is None else found
+    if count > 1 and can_chunk(task.definition):
+        found = run_chunks(task, count, size)
+    if found is not None:
+        return found
+    whole = task.data.coalesce(1)
+    sorting = too_large(size, 1) if spill is None else spill
+    return _run_sorted(task, _sorted(task, whole)) if sorting else _run_whole(task, whole)
 
 
-def _run_keyed(task: Chunking, count: int) -> DataFrame:
-    places = [task.given.get_field_index(name) for name in task.definition.by]
-    keys = [task.data[f"c{i}"] for i in places]
-    return _run_whole(task, task.data.repartition(count, *keys))
+def _run_skewed(
+    task: Chunking, count: int, size: int | None, spill: bool | None, hot: tuple[float, float]
+) -> DataFrame:
+    """Cut hot keys into chunks of time, and run all others by key."""
+    keys = hot_keys(task.data, _key_columns(task), *hot)
+    if not keys:
+        return _run_keyed(task, count, bool(spill))
+    cold = task.data.where(~reduce(lambda a, b: a | b, keys))
+    parts = [_run_keyed(replace(task, data=cold), count, bool(spill))]
+    tasks = (replace(task, data=task.data.where(key)) for key in keys)
+    parts += [_run_keyless(each, count, size, spill) for each in tasks]
+    return reduce(lambda a, b: a.unionAll(b), parts)
+
+
+def _key_columns(task: Chunking) -> list[str]:
+    return [f"c{task.given.get_field_index(name)}" for name in task.definition.by]
+
+
+def _run_keyed(task: Chunking, count: int, spill: bool) -> DataFrame:
+    keys = [task.data[name] for name in _key_columns(task)]
+    spread = task.data.repartition(count, *keys)
+    return _run_sorted(task, _sorted(task, spread)) if spill else _run_whole(task, spread)
+
+
+def _sorted(task: Chunking, spread: DataFrame) -> DataFrame:
+    """Let Spark sort partitions by key and time; what does not fit in memory goes to disk."""
+    return spread.sortWithinPartitions(*_key_columns(task), task.time)
+
+
+def _run_presorted(task: Chunking) -> DataFrame:
+    """Take the partitions as they are, if no key is in two of them."""
+    keys = _key_columns(task)
+    if keys:
+        placed = task.data.select(*keys, fn.spark_partition_id().alias("place"))
+        ends = placed.groupBy(*keys).agg(fn.min("place").alias("a"), fn.max("place").alias("b"))
+        split = ends.where("a <> b").first()
+        if split is not None:
+            pairs = zip(task.definition.by, split, strict=False)
+            said = ", ".join(f"{name}={value!r}" for name, value in pairs)
+            raise DataError(f"presorted=True needs each key in one partition, {said} is in two")
+    elif task.data.rdd.getNumPartitions() > 1:
+        raise DataError("presorted=True without a key needs all rows in one partition")
+    return _run_sorted(task, task.data)
 
 
 def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
@@ -64,5 +144,21 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
             found = run(definition, table)
         yield from conform(found, made).to_batches(OUT_ROWS)
 
-    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
-    return spread.mapInArrow(fold, spark_schema(safe)).toDF(*made.names)
+    return _mapped(task, spread, fold)
+
+
+def _run_sorted(task: Chunking, spread: DataFrame) -> DataFrame:
+    """Run a definition over partitions that come in order, without ever holding one whole."""
+    names, made, shipped = task.given.names, task.made, task.shipped
+
+    def fold(batches: Iterator[Any]) -> Iterator[Any]:
+        renamed = (batch.rename_columns(names) for batch in batches)
+        for found in fold_sorted(shipped.load(), renamed):
+            yield from conform(found, made).to_batches(OUT_ROWS)
+
+    return _mapped(task, spread, fold)
+
+
+def _mapped(task: Chunking, spread: DataFrame, fold: Any) -> DataFrame:
+    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(task.made)])
+    return spread.mapInArrow(fold, spark_schema(safe)).toDF(*task.made.names)

@@ -15,6 +15,15 @@ SMALL_BYTES = 1 << 20
 UNKNOWN_BYTES = 1 << 42
 
 
+# A worker may take this much; Spark itself sorts what is larger, and spills.
+MEMORY_BYTES = 1 << 30
+
+
+def too_large(size: int | None, partitions: int) -> bool:
+    """Tell whether partitions would not fit in a worker's memory: rows, order and results."""
+    return size is not None and 3 * size / partitions > MEMORY_BYTES
+
+
 def partitions_for(data: Any, asked: int | None) -> int:
     """Return the number of partitions for data by key; `asked` is taken as it is.
 
