@@ -151,6 +151,18 @@ CASES: dict[str, tuple[Callable[[], Any], Steps]] = {
         lambda: sf.Window(sf.concat(), sf.time(5, closed="left")),
         timed(WORDS),
     ),
+    "window_median": (lambda: sf.Window(sf.median(), sf.rows(4)), pushed([*NUMBERS, None, 1.0])),
+    "window_quantile_late": (
+        lambda: sf.Window(
+            sf.quantile(q=0.3, interpolation="lower", dtype="int64"), sf.time(9), lateness=6
+        ),
+        [["push", t, t * 7 % 10] for t in (0, 9, 3, 4, 5, 20, 1, 16, 17, 18, 15, 30, 25, 26)],
+    ),
+    "window_texts": (lambda: sf.Window(sf.top_k(k=2, dtype="str"), sf.rows(3)), pushed(WORDS)),
+    "window_unsigned": (
+        lambda: sf.Window(sf.max(dtype="uint64"), sf.rows(3)),
+        pushed([2**64 - 1, 0, 5, 2**63, 7, 1, 2]),
+    ),
     "window_datetimes": (
         lambda: sf.Window(sf.max("x", dtype="int64"), sf.time("3s", closed="neither")),
         dated(INTEGERS),

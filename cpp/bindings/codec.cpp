@@ -146,8 +146,9 @@ struct Timestamp final : Codec {
     const char* what = zoned ? "a datetime with a time zone (timestamp[UTC])"
                              : "a datetime without a time zone (timestamp)";
     if (!PyDateTime_Check(value)) due(what, value);
-    const bool has_zone = PyDateTime_DATE_GET_TZINFO(value) != Py_None &&
-                          !nb::handle(value).attr("utcoffset")().is_none();
+    PyObject* zone = PyDateTime_DATE_GET_TZINFO(value);
+    const bool has_zone = zone == PyDateTime_TimeZone_UTC ||
+                          (zone != Py_None && !nb::handle(value).attr("utcoffset")().is_none());
     if (has_zone != zoned) due(what, value);
     return checked(PyLong_FromLongLong(microseconds(value)));
   }

@@ -34,10 +34,12 @@ std::int64_t microseconds(PyObject* time) {
     fail("ValueTypeError",
          "this window counts in durations, so a datetime is due as time, got " + shown(time));
   }
-  int finer = 0;  // pandas has nanoseconds, and none that are a number for NaT
-  const nb::object nanosecond = nb::getattr(nb::handle(time), "nanosecond", nb::int_(0));
-  if (!nb::try_cast<int>(nanosecond, finer) || finer != 0) {
-    fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
+  if (!PyDateTime_CheckExact(time)) {
+    int finer = 0;  // pandas has nanoseconds, and none that are a number for NaT
+    const nb::object nanosecond = nb::getattr(nb::handle(time), "nanosecond", nb::int_(0));
+    if (!nb::try_cast<int>(nanosecond, finer) || finer != 0) {
+      fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
+    }
   }
   const std::int64_t days =
       days_from_civil(PyDateTime_GET_YEAR(time), static_cast<unsigned>(PyDateTime_GET_MONTH(time)),

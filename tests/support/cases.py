@@ -95,6 +95,21 @@ def _numeric() -> list[Case]:
     return cases
 
 
+def _texts() -> list[Case]:
+    pairs = pairs_of(ALL_INTS, WORDS)
+    by = sf.max_by(dtype="int64", key_dtype="str")
+    return [
+        Case("max-str", sf.max(dtype="str"), WORDS, true.largest),
+        Case("min_count-str", sf.min_count(dtype="str"), WORDS, true.times_smallest),
+        Case("max_by-int64-str", by, pairs, true.arg_of_largest),
+        Case("top_k-str", sf.top_k(k=3, dtype="str"), WORDS, _top_3),
+    ]
+
+
+def _top_3(words: list[str]) -> list[str] | None:
+    return sorted(words, reverse=True)[:3] or None
+
+
 def _positional() -> list[Case]:
     cases = []
     kinds = {"float64": WILD, "int64": ALL_INTS, "str": WORDS, "object": OBJECTS}
@@ -138,6 +153,7 @@ BUILT_IN = [
     *_spreads(),
     *_numeric(),
     *_by(),
+    *_texts(),
     *_positional(),
     Case("concat", sf.concat(), WORDS, lambda words: "".join(words) if words else None),
     *_blooms(),

@@ -13,6 +13,7 @@ import slidefold as sf
 from slidefold import _native
 from tests.support.algorithms import PUSHING, STEPPING, WINDOWS, fitting, make, takes
 from tests.support.cases import SHORT, Case
+from tests.support.kinds import ALL_INTS, WILD
 
 SKETCHES = (_native.CountMinSketch, _native.Moments, _native.NaiveBayesModel)
 
@@ -217,6 +218,25 @@ def _windows() -> list[Kept]:
     return kept
 
 
+def _orders() -> list[Kept]:
+    """Order statistics, which no algorithm folds."""
+    cases = (
+        Case("median", sf.median(), WILD, len),
+        Case("quantile", sf.quantile(q=0.3, dtype="int64"), ALL_INTS, len),
+    )
+    kept = []
+    for case in cases:
+        kept += [
+            window_of("order_statistics", case, rule)
+            for rule in (sf.rows(5), sf.rows(3, closed="left"), sf.time(2.5), sf.time("5s"))
+        ]
+        kept += [
+            late_window(case, sf.time(8), 5),
+            late_window(case, sf.time(6.5, closed="left"), 2),
+        ]
+    return kept
+
+
 KEPT = [
     *(
         stepping(name, case, **options)
@@ -245,4 +265,5 @@ KEPT = [
     ),
     *_windows(),
     *_trees(),
+    *_orders(),
 ]

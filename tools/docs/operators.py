@@ -8,6 +8,7 @@ from typing import Any
 
 import slidefold as sf
 from slidefold.operators import BUILT_IN
+from slidefold.operators.types import known_types
 from tools.docs.words import escaped, markdown, signature
 
 # What an operator needs to be made at all.
@@ -26,7 +27,8 @@ value can be taken out again, exactly (`SubtractOnEvict`). *Selective*: combinin
 one of them (`SlickDeque`). *State* is what one entry of a window takes in bytes; where a state owns
 memory beside that, its section says how much. What is *no monoid* is not folded: its values are
 kept in order. *Live types* are the `dtype=` of `sf.Window` and the algorithms, the default first;
-over tables the type of the column decides, see [types and nulls](../rolling.md#types-and-nulls).
+where more types travel as one of these, the section of an operator names them. Over tables the type
+of the column decides, see [types and nulls](../rolling.md#types-and-nulls).
 """
 
 
@@ -44,9 +46,11 @@ def variants(name: str) -> dict[str, Any]:
     if "dtype" in inspect.signature(function).parameters:
         for dtype in DTYPES:
             try:
-                found.setdefault(dtype, function(**needed, dtype=dtype))
+                made = function(**needed, dtype=dtype)
             except sf.errors.ValueTypeError:
                 continue
+            if not made.codings:  # those travel as another type
+                found.setdefault(dtype, made)
     return found
 
 
@@ -73,6 +77,13 @@ def sizes(name: str) -> str:
 def types(name: str) -> str:
     """The types of live windows."""
     return ", ".join("any value" if dtype == "any" else dtype for dtype in variants(name))
+
+
+def more_types(name: str) -> str:
+    """The types that travel as one of those."""
+    own = variants(name)
+    found = [dtype for dtype in known_types(name) if dtype not in own]
+    return ", ".join(found).replace("decimal(18, 2)", "decimal(p, s)")
 
 
 def summary(name: str) -> str:
@@ -117,6 +128,8 @@ def page() -> str:
             facts = "; ".join(
                 f"{word}: {said[word]}" for word in ("commutative", "invertible", "selective")
             )
+            others = more_types(name)
+            more = f"; also {others}" if others else ""
             parts += [
                 f"### {name}",
                 "",
@@ -124,7 +137,7 @@ def page() -> str:
                 "",
                 markdown(function.__doc__ or ""),
                 "",
-                f"Registry: {facts}; state: {sizes(name)} bytes; live types: {types(name)}.",
+                f"Registry: {facts}; state: {sizes(name)} bytes; live types: {types(name)}{more}.",
                 "",
             ]
     product = inspect.getdoc(sf.struct) or ""
