@@ -62,8 +62,9 @@ java: ## Install Java 17 if it is missing and that is allowed
 # ---- run --------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: $(VENV)/.demo $(VENV)/.native ## Real flights through sliding windows
-	@$(PY) examples/flights.py
+demo: $(VENV)/.demo $(VENV)/.spark $(VENV)/.native ## Real flights through a pipeline, on every engine
+	@sh tools/ensure_java.sh 2>/dev/null || true
+	@$(PY) -m slidefold.cli demo --out build/demo
 
 .PHONY: test
 test: ctest pytest ## All tests, C++ and Python

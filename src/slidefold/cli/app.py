@@ -6,6 +6,7 @@ import typer
 
 from slidefold.cli.bench import bench
 from slidefold.cli.check import check
+from slidefold.cli.demo.command import demo
 from slidefold.cli.explain import explain
 from slidefold.cli.parity import parity
 from slidefold.cli.run import run
@@ -27,5 +28,5 @@ file is wrong; 130 stopped with Ctrl-C. With `--json` every line of output is on
 """,
 )
 
-for command in (run, explain, parity, check, bench):
+for command in (run, explain, parity, check, bench, demo):
     app.command()(command)

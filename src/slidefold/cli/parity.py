@@ -126,7 +126,7 @@ def _live(pipeline: Pipeline, table: Any, _session: Any, _out: Output) -> tuple[
     fed = [live.feed(table.slice(0, 0))]
     fed += [live.feed(table.slice(i, size)) for i in range(0, len(table), max(size, 1))]
     found = pa.concat_tables([*fed, live.finish()])
-    return (table, found, None) if sliding else (*_split(pipeline, table, found), None)
+    return (table, found, None) if sliding else (*split_late(table, found), None)
 
 
 def _lateness(pipeline: Pipeline) -> str | int:
@@ -135,7 +135,7 @@ def _lateness(pipeline: Pipeline) -> str | int:
     return 0 if pa.types.is_integer(pipeline.schema.field(pipeline.features.on).type) else "1ms"
 
 
-def _split(pipeline: Pipeline, table: Any, found: Any) -> tuple[Any, Any]:
+def split_late(table: Any, found: Any) -> tuple[Any, Any]:
     """Part results into the rows that were accepted, all of them, and the results in time."""
     flag = found["late"]
     late = found.filter(flag).select(table.column_names)
@@ -198,11 +198,11 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         frame = stream_frame(moved, data, "drop" if sliding else "side")
         watch(start_query(moved, frame, follow=False), out)
         found = session.read.parquet(f"{folder}/sink").toArrow()
-    accepted, in_time = (table, found) if sliding else _split(pipeline, table, found)
-    return accepted, in_time, _newest(accepted, pipeline.features.on, lateness)
+    accepted, in_time = (table, found) if sliding else split_late(table, found)
+    return accepted, in_time, newest_watermark(accepted, pipeline.features.on, lateness)
 
 
-def _newest(accepted: Any, on: str, lateness: str) -> Any:
+def newest_watermark(accepted: Any, on: str, lateness: str) -> Any:
     """Return the last watermark of the stream, which counts in milliseconds."""
     last = pc.max(accepted[on]).cast(pa.timestamp("us", accepted[on].type.tz)).value
     if last is None:

@@ -1,0 +1,1 @@
+"""`slidefold demo`: a year of flights through one pipeline file, on every engine."""

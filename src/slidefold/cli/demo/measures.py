@@ -1,0 +1,172 @@
+"""The runs of the demo, what each took, and whether their results agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold.cli.comparing import Difference, compare
+from slidefold.cli.on_spark import source_frame, spark_session
+from slidefold.cli.output import Output
+from slidefold.cli.parity import newest_watermark, split_late
+from slidefold.cli.pipeline import Pipeline
+from slidefold.cli.spark_stream import start_query, stream_frame, watch
+
+BATCH = 500  # rows that are fed at a time
+TOLERANCE = 1e-9
+MASTER = "local[2]"
+HOURS = (1, 6, 24)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: the engine, what it ran, and how long it took."""
+
+    words: tuple[str, str]
+    seconds: float
+
+    def speed(self, rows: int) -> int:
+        """Rows a second."""
+        return round(rows / self.seconds)
+
+
+@dataclass
+class Measures:
+    """What was measured on the way."""
+
+    runs: list[Run] = field(default_factory=list)
+    batches: list[dict[str, Any]] = field(default_factory=list)  # of the stream in this process
+    late: int = 0
+
+    @contextmanager
+    def timing(self, out: Output, engine: str, what: str) -> Iterator[None]:
+        """Measure a run."""
+        start = perf_counter()
+        with out.working(f"{engine}: {what}"):
+            yield
+        self.runs.append(Run((engine, what), round(perf_counter() - start, 2)))
+
+
+def run_local(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> Any:
+    """Run the whole table at once."""
+    with measures.timing(out, "this process", "batch"):
+        found = pipeline.features.run(table)
+    seconds = measures.runs[-1].seconds
+    columns = len(pipeline.features.items)
+    text = f"Batch: {columns} features for {len(table):,} rows in {seconds} s."
+    out.say("batch", text, rows=len(table), seconds=seconds)
+    return found
+
+
+def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> bool:
+    """Feed the rows as they arrive, and compare the results with those of the whole table."""
+    assert pipeline.stream.watermark is not None
+    live = pipeline.features.live(lateness=pipeline.stream.watermark, late="side")
+    found = []
+    with measures.timing(out, "this process", "stream"):
+        for first in range(0, len(table), BATCH):
+            rows = table.slice(first, BATCH)
+            start = perf_counter()
+            found.append(live.feed(rows))
+            measures.batches.append(
+                {
+                    "recorded": rows["recorded"][-1].as_py(),
+                    "newest": rows["departed"].to_numpy().max(),
+                    "watermark": live.watermark,
+                    "late": live.late,
+                    "pending": live.pending,
+                    "bytes": live.nbytes,
+                    "rows_per_second": len(rows) / (perf_counter() - start),
+                }
+            )
+        found.append(live.finish())
+    measures.late = live.late
+    most = max(batch["bytes"] for batch in measures.batches)
+    out.say(
+        "live",
+        f"Stream: the same rows as they arrive, {BATCH:,} at a time, each result when it is final: "
+        f"{measures.runs[-1].seconds} s.\n{live.late:,} rows came after the watermark and were set "
+        f"aside. At most {most / 1e3:.0f} kB were held.",
+        late=live.late,
+        seconds=measures.runs[-1].seconds,
+        most_bytes=most,
+    )
+    accepted, in_time = split_late(table, pa.concat_tables(found))
+    return _same(pipeline, out, "the stream in this process", accepted, in_time)
+
+
+def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> bool:
+    """Run the file on Spark as a batch and as a stream, and Spark's own windows beside them."""
+    with spark_session(out, MASTER) as session:
+        frame, _ = source_frame(session, pipeline, streaming=False)
+        frame.count()  # the first query pays for the start of Spark
+        with measures.timing(out, "Spark", "batch"):
+            found = pipeline.features.run(frame).toArrow()
+        seconds = measures.runs[-1].seconds
+        out.say("spark_batch", f"Batch: {len(found):,} rows in {seconds} s.", seconds=seconds)
+        same = _same(pipeline, out, "the batch on Spark", table, found)
+        with measures.timing(out, "Spark", "stream"):
+            stream, _ = source_frame(session, pipeline, streaming=True)
+            query = start_query(pipeline, stream_frame(pipeline, stream, "side"), follow=False)
+            done = watch(query, out)
+        found = session.read.parquet(str(pipeline.sink.path)).toArrow()
+        accepted, in_time = split_late(table, found)
+        newest = newest_watermark(accepted, "departed", str(pipeline.stream.watermark))
+        out.say(
+            "spark_stream",
+            f"Stream: {done['rows_in']:,} rows in, {len(in_time):,} final results, "
+            f"{done['late']:,} rows late;\n{len(accepted) - len(in_time):,} rows of the last hours "
+            "still wait for the watermark.",
+            rows_in=done["rows_in"],
+            rows_out=done["rows_out"],
+            late=done["late"],
+        )
+        same &= _same(pipeline, out, "the stream on Spark", accepted, in_time, newest)
+        _own_windows(pipeline, frame, measures, out)
+    return same
+
+
+def _own_windows(pipeline: Pipeline, frame: Any, measures: Measures, out: Output) -> None:
+    """Compute the same columns with Spark's own windows, for their cost."""
+    from slidefold.spark.own import over_windows
+
+    with measures.timing(out, "Spark", "its own windows (OVER), batch"):
+        over_windows(frame, pipeline.features.on, pipeline.features.by, HOURS).toArrow()
+    seconds = measures.runs[-1].seconds
+    copies = 24 * 60
+    out.say(
+        "own_windows",
+        f"Spark's own windows took {seconds} s for the same columns as a batch. On a stream Spark "
+        f"refuses them;\nits window(24 h, 1 min) would copy each row {copies:,} times, and has no "
+        "result at a departure.",
+        seconds=seconds,
+        copies=copies,
+    )
+
+
+def _same(
+    pipeline: Pipeline,
+    out: Output,
+    what: str,
+    accepted: Any,
+    found: Any,
+    newest: Any = None,
+) -> bool:
+    due = pipeline.features.run(accepted)
+    if newest is not None:
+        due = due.filter(pc.less_equal(due["departed"], newest))
+    columns = list(pipeline.features.columns)
+    names = [name for name in due.column_names if name not in columns]
+    difference: Difference | None = compare(due, found, names, columns, TOLERANCE)
+    if difference is None:
+        text = f"Parity: {what} gives the same {len(found):,} results as the batch in this process."
+        out.say("parity", text, "green", what=what, rows=len(found), same=True)
+    else:
+        out.say("parity", f"Parity: {what}: {difference}", "red", what=what, same=False)
+    return difference is None

@@ -1,0 +1,220 @@
+"""The report of the demo: one HTML file with everything in it, so that it opens anywhere."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold.cli.demo.flights import PIPELINE
+from slidefold.cli.demo.measures import BATCH, Measures
+from slidefold.errors import UsageError
+
+CARRIER, AIRPORT = "EV", "EWR"  # whose features are drawn
+WEEK = (
+    datetime(2013, 3, 5, tzinfo=UTC),
+    datetime(2013, 3, 12, tzinfo=UTC),
+)  # around the worst day of the year
+COLORS = ("#2563eb", "#f59e0b", "#dc2626")
+WATERMARK = 6  # hours, as the pipeline file says
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>slidefold: a year of flights</title>
+<link rel="icon" href="data:,">
+<style>
+  body {{ font: 16px/1.5 system-ui, sans-serif; color: #1f2937; background: #fff;
+         max-width: 66rem; margin: 0 auto; padding: 2rem 1rem 4rem; }}
+  h1 {{ font-size: 1.8rem; margin-bottom: 0.2rem; }}
+  h2 {{ font-size: 1.25rem; margin: 2.5rem 0 0.25rem; }}
+  p {{ margin: 0.25rem 0 0.75rem; }}
+  pre {{ background: #f3f4f6; padding: 1rem; overflow-x: auto; font-size: 0.85rem; }}
+  .facts {{ display: flex; flex-wrap: wrap; gap: 0.75rem; margin: 1.5rem 0; }}
+  .facts div {{ background: #f3f4f6; border-radius: 0.5rem; padding: 0.6rem 1rem; }}
+  .facts b {{ display: block; font-size: 1.35rem; }}
+</style>
+</head>
+<body>
+<h1>A year of flights through one pipeline file</h1>
+<p>Every departure from New York City in 2013. The record of a flight comes in when the plane has
+landed, so records are out of order; the features are in order of departure all the same.</p>
+<div class="facts">{facts}</div>
+{charts}
+<h2>The pipeline file</h2>
+<pre>{pipeline}</pre>
+</body>
+</html>
+"""
+
+
+def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Measures) -> Path:
+    """Draw what the demo measured, and write it as one file."""
+    try:
+        from plotly import graph_objects as go
+        from plotly.io import to_html
+    except ModuleNotFoundError:
+        raise UsageError("the report needs plotly: pip install 'slidefold[demo]'") from None
+    charts = []
+    for number, (title, text, figure) in enumerate(_charts(go, table, hours, results, measures)):
+        figure.update_layout(
+            template="plotly_white",
+            height=380,
+            margin={"l": 60, "r": 20, "t": 20, "b": 50},
+            legend={"orientation": "h", "y": 1.08},
+        )
+        drawn = to_html(
+            figure,
+            include_plotlyjs=number == 0,  # once, in the file: it opens without a network
+            full_html=False,
+            div_id=f"chart-{number}",
+            config={"displaylogo": False, "responsive": True},
+        )
+        charts.append(f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(text)}</p>\n{drawn}")
+    facts = "".join(
+        f"<div><b>{html.escape(value)}</b>{html.escape(name)}</div>"
+        for name, value in _facts(table, hours, measures)
+    )
+    page = _PAGE.format(facts=facts, charts="\n".join(charts), pipeline=html.escape(PIPELINE))
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _facts(table: Any, hours: Any, measures: Measures) -> Iterator[tuple[str, str]]:
+    yield "records", f"{len(table):,}"
+    yield "out of order", f"{(hours > 0).mean():.0%}"
+    yield "came too late, set aside", f"{measures.late:,}"
+    yield "held at most", f"{max(each['bytes'] for each in measures.batches) / 1e3:.0f} kB"
+    for run in measures.runs:
+        yield ", ".join(run.words), f"{run.seconds:.1f} s"
+
+
+def _charts(
+    go: Any, table: Any, hours: Any, results: Any, measures: Measures
+) -> Iterator[tuple[str, str, Any]]:
+    yield (
+        "The features of one carrier at one airport",
+        f"Delays of {CARRIER} at {AIRPORT} around 8 March, the worst day of the year: each "
+        "departure, and the mean of the last 1, 6 and 24 hours at that moment.",
+        _features(go, results),
+    )
+    yield (
+        "The stream and its watermark",
+        "Two weeks in order of arrival: the newest departure known, and the watermark six hours "
+        "behind it. What lies between them waits; what comes from below is late.",
+        _stream(go, table, hours, measures),
+    )
+    yield (
+        "How late records are",
+        "Hours behind the newest departure known when a record comes in. A flight to the west coast "
+        "takes five hours and more, to Honolulu ten; what landed elsewhere is known a day later.",
+        _lateness(go, hours),
+    )
+    yield (
+        "Throughput",
+        f"Rows a second of each run on this machine, all features together. The stream in this "
+        f"process takes {BATCH} rows at a time, as they would come in half a day.",
+        _throughput(go, table, measures),
+    )
+    yield (
+        "State",
+        "What the stream holds after each batch: rows that wait for the watermark, and the bytes "
+        "of those and of all that later windows still need.",
+        _state(go, measures),
+    )
+
+
+def _features(go: Any, results: Any) -> Any:
+    mine = pc.and_(pc.equal(results["carrier"], CARRIER), pc.equal(results["airport"], AIRPORT))
+    rows = results.filter(mine).sort_by("departed")
+    first, last = (pa.scalar(day, pa.timestamp("us", "UTC")) for day in WEEK)
+    within = pc.and_(pc.greater_equal(rows["departed"], first), pc.less(rows["departed"], last))
+    # A demo of fewer records may end before that week.
+    rows = rows.filter(within) if pc.any(within).as_py() else rows.slice(0, 1000)
+    times = rows["departed"].to_pylist()
+    figure = go.Figure()
+    figure.add_scatter(
+        x=times,
+        y=rows["delay_min"].to_pylist(),
+        mode="markers",
+        name="a departure",
+        marker={"size": 4, "color": "#9ca3af"},
+    )
+    for name, color in zip(("1h", "6h", "24h"), COLORS, strict=True):
+        values = rows[f"delay_{name}"].to_pylist()
+        figure.add_scatter(x=times, y=values, name=f"mean of {name}", line={"color": color})
+    return figure.update_yaxes(title="minutes of delay")
+
+
+def _stream(go: Any, table: Any, hours: Any, measures: Measures) -> Any:
+    arrived = [each["recorded"] for each in measures.batches]
+    figure = go.Figure()
+    for name, color in (("newest", COLORS[0]), ("watermark", COLORS[2])):
+        values = [_time(each[name]) for each in measures.batches]
+        figure.add_scatter(x=arrived, y=values, name=name, line={"color": color})
+    late = np.flatnonzero(hours >= WATERMARK)
+    late = late[:: max(1, len(late) // 400)]
+    taken = table.take(pa.array(late))
+    figure.add_scatter(
+        x=taken["recorded"].to_pylist(),
+        y=taken["departed"].to_pylist(),
+        mode="markers",
+        name="late records (some)",
+        marker={"size": 4, "color": COLORS[1]},
+    )
+    # Two weeks: over a year six hours are as thin as a line.
+    start = arrived[0]
+    figure.update_xaxes(title="record comes in", range=[start, _days_after(start, 14)])
+    return figure.update_yaxes(title="departure", range=[start, _days_after(start, 14)])
+
+
+def _time(value: Any) -> Any:
+    return None if value is None else np.datetime64(value, "s").astype(object)
+
+
+def _days_after(time: Any, days: int) -> Any:
+    return time + timedelta(days=days)
+
+
+def _lateness(go: Any, hours: Any) -> Any:
+    counts, edges = np.histogram(hours, bins=np.arange(0, 25, 0.25))
+    figure = go.Figure()
+    figure.add_bar(x=edges[:-1].tolist(), y=counts.tolist(), marker={"color": COLORS[0]})
+    figure.add_vline(x=WATERMARK, line={"color": COLORS[2]}, annotation_text="watermark")
+    figure.update_xaxes(title="hours behind")
+    return figure.update_yaxes(title="records", type="log")
+
+
+def _throughput(go: Any, table: Any, measures: Measures) -> Any:
+    names = [", ".join(run.words) for run in measures.runs]
+    speeds = [run.speed(len(table)) for run in measures.runs]
+    figure = go.Figure()
+    figure.add_bar(
+        x=speeds,
+        y=names,
+        orientation="h",
+        marker={"color": COLORS[0]},
+        text=[f"{speed:,}" for speed in speeds],
+    )
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    return figure.update_xaxes(title="rows a second")
+
+
+def _state(go: Any, measures: Measures) -> Any:
+    arrived = [each["recorded"] for each in measures.batches]
+    figure = go.Figure()
+    pending = [each["pending"] for each in measures.batches]
+    held = [each["bytes"] / 1e3 for each in measures.batches]
+    figure.add_scatter(x=arrived, y=pending, name="rows that wait", line={"color": COLORS[0]})
+    figure.add_scatter(x=arrived, y=held, name="kB held", yaxis="y2", line={"color": COLORS[1]})
+    right = {"overlaying": "y", "side": "right", "title": "kB", "rangemode": "tozero"}
+    return figure.update_layout(yaxis={"title": "rows", "rangemode": "tozero"}, yaxis2=right)
