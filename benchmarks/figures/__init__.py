@@ -13,6 +13,7 @@ from benchmarks.figures import (
     parallel,
     per_event,
     rolling,
+    spark_batch,
     throughput,
     user_operators,
 )
@@ -30,6 +31,7 @@ FIGURES: dict[str, ModuleType] = {
         rolling,
         user_operators,
         package,
+        spark_batch,
     )
 }
 
