@@ -28,7 +28,7 @@ PYTHON_DIRS = $(wildcard src tests tools benchmarks examples)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- set-up -----------------------------------------------------------------------------------
 
@@ -83,6 +83,10 @@ ctest: $(VENV)/.build ## The C++ tests
 .PHONY: bench
 bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes arguments)
 	@$(PY) -m benchmarks $(BENCH)
+
+.PHONY: bench-spark
+bench-spark: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark batch against Spark's own windows
+	@$(PY) -m benchmarks $(BENCH) spark_batch
 
 .PHONY: fuzz
 fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes arguments)

@@ -235,6 +235,35 @@ def package(rows: list[Row]) -> Iterator[Goal]:
         yield at_most(what, due, found, unit)
 
 
+def clusters(rows: list[Row]) -> Iterator[Goal]:
+    """Spark batch against Spark's own windows and the floor."""
+    cost, place = "us_per_row", ("operator", "keys", "frame")
+    keyed = [row for row in rows if row["part"] == "by key"]
+    framed = [row for row in keyed if row["frame"] == 1_000 and row["keys"] < 100_000]
+    for words, names, due in (
+        ("sum and max", ("sum", "max"), 8.0),
+        ("max_by and approx_distinct", ("max_by", "approx_distinct"), 20.0),
+    ):
+        chosen = [row for row in framed if row["operator"] in names]
+        found = ratios(chosen, "spark", "slidefold", cost, *place)
+        yield at_least(f"Spark / slidefold, frames of 1,000 rows, {words}", due, found)
+    trees = [row for row in framed if row["operator"] in ("sum", "max", "std")]
+    found = ratios(trees, "spark tree", "slidefold", cost, *place)
+    yield at_least("Spark's segment tree / slidefold, frames of 1,000 rows", 2.5, found)
+    many = [row for row in keyed if row["keys"] == 100_000]
+    found = ratios(many, "spark", "slidefold", cost, *place)
+    yield at_least("Spark / slidefold, 100,000 keys", 1.0, found)
+    native = [row for row in keyed if row["operator"] in ("sum", "max")]
+    found = ratios(native, "slidefold", "floor", cost, *place)
+    yield at_most("slidefold / the floor, sum and max", 1.3, found)
+    keyless = [row for row in rows if row["part"] == "no key"]
+    found = ratios(keyless, "spark tree", "slidefold", cost, *place)
+    yield at_least("Spark's segment tree / slidefold, no key", 2.0, found)
+    costs = [row[cost] for row in keyless if row["side"] == "slidefold"]
+    flat = [(max(costs) / min(costs), "")] if costs else []
+    yield at_most("slidefold without a key, dearest / cheapest length", 2.0, flat)
+
+
 READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "throughput": columns,
     "per_event": events,
@@ -247,6 +276,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "operators": built_ins,
     "user_operators": users,
     "package": package,
+    "spark_batch": clusters,
 }
 
 

@@ -14,6 +14,7 @@ from benchmarks.figures import (
     parallel,
     per_event,
     rolling,
+    spark_batch,
     throughput,
     user_operators,
 )
@@ -32,6 +33,7 @@ FIGURES: dict[str, ModuleType] = {
         operators,
         user_operators,
         package,
+        spark_batch,
     )
 }
 

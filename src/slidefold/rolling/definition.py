@@ -116,12 +116,19 @@ class Rolling:
         """
         return Live(self, lateness=lateness, emit=emit, late=late, id=id)
 
-    def explain(self, data: Any = None) -> str:
+    def explain(self, data: Any = None, **options: Any) -> str:
         """Say for each column which algorithm runs, why, what a row costs and what is kept.
 
         The types of the input columns decide too: give the data, or its Arrow schema; without it
-        columns are taken for floats.
+        columns are taken for floats. For a Spark DataFrame it also says how Spark would run it
+        with these options of `run`: partitions, chunks, scans of the input.
         """
+        if _is_spark(data):
+            from slidefold.spark import explain as explain_spark
+
+            return explain_spark(self, data, **options)
+        if options:
+            raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
         schema = self._schema(data)
         lines = [str(self)]
         for name, over in self.items:

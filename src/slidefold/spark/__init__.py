@@ -7,7 +7,7 @@ from typing import Any
 from slidefold.errors import ValueTypeError
 from slidefold.rolling import Rolling
 
-__all__ = ["Metrics", "run", "schema_of", "tail"]
+__all__ = ["Metrics", "explain", "run", "schema_of", "tail"]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,11 +28,7 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
     `Rolling.run` comes here with whatever pyspark calls a DataFrame.
     """
-    if type(data).__module__.startswith("pyspark.sql.connect"):
-        raise ValueTypeError(
-            "slidefold needs a classic Spark session, not Spark Connect: make the session without "
-            "remote()"
-        )
+    _require_classic(data)
     if data.isStreaming:
         from slidefold.spark.stream import run_stream
 
@@ -47,3 +43,26 @@ def schema_of(data: Any) -> Any:
     from slidefold.spark.types import arrow_schema
 
     return arrow_schema(data.schema)
+
+
+def explain(definition: Rolling, data: Any, **options: Any) -> str:
+    """Say how a definition would run over a Spark DataFrame, after how each column is computed."""
+    _require_classic(data)
+    from slidefold.spark.types import arrow_schema
+
+    lines = [definition.explain(arrow_schema(data.schema))]
+    if data.isStreaming:
+        lines.append("Spark: a stream; state is a log of rows in RocksDB, by bucket of keys")
+        return "\n".join(lines)
+    from slidefold.spark.explaining import explain_batch
+
+    lines += [f"Spark: {line}" for line in explain_batch(definition, data, **options)]
+    return "\n".join(lines)
+
+
+def _require_classic(data: Any) -> None:
+    if type(data).__module__.startswith("pyspark.sql.connect"):
+        raise ValueTypeError(
+            "slidefold needs a classic Spark session, not Spark Connect: make the session without "
+            "remote()"
+        )

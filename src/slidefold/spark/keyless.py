@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from slidefold.columns import run
-from slidefold.columns.chunks import LEAST, MOST, Span, balanced_cuts, edges_of, targets, time_spans
+from slidefold.columns.chunks import LEAST, MOST, balanced_cuts
 from slidefold.columns.compute import Definition
 from slidefold.columns.layout import Layout, chunked, needs_middles, total_counts
 from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize
@@ -64,8 +64,32 @@ def can_chunk(definition: Definition) -> bool:
     return slides and all(isinstance(window, Time) for window in windows)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What is known before rows are sent: the layout, what stands for middles, the oldest time."""
+
+    layout: Layout
+    middles: list[dict[Any, Part]]
+    oldest: int
+
+
 def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | None:
     """Run a definition over chunks of time; None if there is nothing to cut."""
+    prepared = prepare(task, chunks, size)
+    if prepared is None:
+        return None
+    if task.definition.slide is not None:
+        return _run_slides(task, prepared.layout)
+    return _last_pass(task, prepared)
+
+
+def prepare(
+    task: Chunking, chunks: int, size: int | None, *, counting: bool = False
+) -> Prepared | None:
+    """Scan the times for cuts, and summarize middles where there are any; None without a cut.
+
+    `counting` makes the second scan in any case: then all segments are counted.
+    """
     scanned = _scan(task, size)
     if scanned is None:
         return None
@@ -76,16 +100,17 @@ def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | Non
     cuts = balanced_cuts(sample, reaches, newest, chunks)
     if not cuts:
         return None
-    if task.definition.slide is not None:
-        return _run_slides(task, cuts, newest, max(reaches))
+    mode = modes(task.definition)
     bins: tuple[int, ...] = ()
-    if any(isinstance(window, Rows) for window in windows):
+    if task.definition.slide is not None:
+        mode = dict.fromkeys(mode, "whole")
+    elif any(isinstance(window, Rows) for window in windows):
         bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
-    layout = Layout(task.definition, clock, tuple(cuts), newest, modes(task.definition), bins)
+    layout = Layout(task.definition, clock, tuple(cuts), newest, mode, bins)
     middles: list[dict[Any, Part]] = [{} for _ in range(layout.chunks)]
-    if needs_middles(layout):
+    if counting or needs_middles(layout):
         layout, middles = _first_pass(task, layout, rows)
-    return _last_pass(task, layout, middles, oldest)
+    return Prepared(layout, middles, oldest)
 
 
 def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] | None:
@@ -153,9 +178,8 @@ def changed(before: int, now: int) -> DataError:
     )
 
 
-def _last_pass(
-    task: Chunking, layout: Layout, middles: list[dict[Any, Part]], oldest: int
-) -> DataFrame:
+def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
+    layout, middles, oldest = prepared.layout, prepared.middles, prepared.oldest
     names, made, shipped, newest = task.given.names, task.made, task.shipped, layout.newest
     spans, mode = layout.spans(), dict(layout.mode)
     own = layout.own_counts() if layout.counts is not None else None
@@ -211,12 +235,10 @@ def _sent(
     return spread.mapInArrow(fold, spark_schema(safe)).toDF(*task.made.names)
 
 
-def _run_slides(task: Chunking, cuts: list[int], newest: int, reach: int) -> DataFrame:
+def _run_slides(task: Chunking, layout: Layout) -> DataFrame:
     """Run `every` in time: a chunk has the ends between its cuts, and all rows of their windows."""
-    spans: list[Span] = time_spans(cuts, newest, reach, whole=True)
-    edges = edges_of(cuts, spans)
     names, made, shipped = task.given.names, task.made, task.shipped
-    bounds = [LEAST, *cuts, MOST]
+    bounds = [LEAST, *layout.cuts, MOST]
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         held = list(batches)
@@ -225,7 +247,7 @@ def _run_slides(task: Chunking, cuts: list[int], newest: int, reach: int) -> Dat
         chunk = held[0].column(len(names))[0].as_py()
         found = run(shipped.load(), _renamed(held, names))
         _, ends = counted("window_end", found["window_end"].combine_chunks())
-        own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(cuts)))
+        own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
         yield from conform(found.filter(pa.array(own)), made).to_batches(OUT_ROWS)
 
-    return _sent(task, edges, targets(edges, cuts, spans), len(cuts) + 1, fold)
+    return _sent(task, layout.edges(), layout.targets(), layout.chunks, fold)

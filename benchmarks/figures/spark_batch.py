@@ -1,0 +1,216 @@
+"""`run` over Spark DataFrames against Spark's own windows and the floor of any Python worker.
+
+The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
+Python and back. All sides run in one session over the same cached rows, one after the other. Where
+Spark's own windows are quadratic they get fewer rows; costs are a row.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import slidefold as sf
+from benchmarks.harness import Row, pivot
+
+# `make bench` leaves this out: `make bench-spark` installs Spark first.
+NEEDS_SPARK = True
+TREE = "spark.sql.window.segmentTree.enabled"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much to measure."""
+
+    rows: int
+    slow_rows: int  # for sides whose cost grows with the frame
+    keys: tuple[int, ...]
+    frames: tuple[int, ...]  # rows that a window holds on average
+    operators: tuple[str, ...]
+    keyless_rows: int
+    shares: tuple[float, ...]  # of all rows that a window without a key holds
+    rounds: int
+
+
+SIZES = {
+    "full": Sizes(
+        2_000_000,
+        200_000,
+        (1, 100, 10_000, 100_000),
+        (10, 1_000, 10_000),
+        ("sum", "max", "std", "max_by", "approx_distinct", "median", "user"),
+        5_000_000,
+        (0.0001, 0.01, 0.1, 0.5),
+        3,
+    ),
+    "quick": Sizes(
+        1_000_000, 100_000, (100, 100_000), (1_000,), ("sum", "max", "max_by"), 1_000_000,
+        (0.001, 0.3), 2,
+    ),
+    "smoke": Sizes(500, 100, (5,), (10,), ("sum",), 400, (0.5,), 1),
+}  # fmt: skip
+
+
+@sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", commutative=True)
+class Average(sf.Fold):
+    """A user's operator: the mean."""
+
+    identity = staticmethod(lambda: (0, 0.0))
+    lift = staticmethod(lambda x: (1, x))
+    combine = staticmethod(lambda a, b: (a.n + b.n, a.sum + b.sum))
+    lower = staticmethod(lambda s: s.sum / s.n if s.n else 0.0)
+
+
+def measure(sizes: Sizes) -> list[Row]:
+    """By key for all operators, then without a key for all shares."""
+    from pyspark.sql import SparkSession
+
+    given = SparkSession.getActiveSession()
+    spark = given or _session()
+    try:
+        return [*_keyed(spark, sizes), *_keyless(spark, sizes)]
+    finally:
+        spark.conf.unset(TREE)
+        if given is None:
+            spark.stop()
+
+
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{os.cpu_count()}]").appName("spark_batch")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "4g",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _rows(spark: Any, rows: int, keys: int) -> Any:
+    """Rows in time order, one a step; keys and values at random."""
+    from pyspark.sql import functions as fn
+
+    data = spark.range(rows).select(
+        fn.col("id").alias("t"),
+        (fn.hash("id") % keys).cast("long").alias("k"),
+        fn.randn(5).alias("x"),
+        (fn.hash(fn.col("id") + 1) % 1000).cast("long").alias("y"),
+    )
+    data = data.repartition(2 * spark.sparkContext.defaultParallelism).cache()
+    data.count()
+    return data
+
+
+def _best(data: Any, make: Callable[[], Any], rounds: int) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        make().write.format("noop").mode("overwrite").save()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
+    for keys in sizes.keys:
+        data, few = _rows(spark, sizes.rows, keys), _rows(spark, sizes.slow_rows, keys)
+        for operator in sizes.operators:
+            for frame in sizes.frames:
+                place: Row = {"part": "by key", "operator": operator, "keys": keys, "frame": frame}
+                for side, rows, make in _sides(spark, data, few, sizes, operator, keys, frame):
+                    used = data if rows == sizes.rows else few
+                    cost = _best(used, make, sizes.rounds) / rows * 1e6
+                    yield {**place, "side": side, "us_per_row": cost}
+        data.unpersist()
+        few.unpersist()
+
+
+def _sides(
+    spark: Any, data: Any, few: Any, sizes: Sizes, operator: str, keys: int, frame: int
+) -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    length = frame * keys
+    definition = sf.rolling(on="t", by="k", r=_operator(operator).over(sf.time(length)))
+    parts = 2 * spark.sparkContext.defaultParallelism
+    yield "slidefold", sizes.rows, lambda: definition.run(data, partitions=parts)
+    yield "floor", sizes.rows, lambda: _floor(data, parts)
+    if operator == "user":
+        return  # a pandas function for each frame: minutes
+    for side, tree in (("spark", "false"), ("spark tree", "true")):
+        spark.conf.set(TREE, tree)
+        quick = frame < 1_000 or (tree == "true" and operator in ("sum", "max", "std"))
+        rows, used = (sizes.rows, data) if quick else (sizes.slow_rows, few)
+        yield side, rows, lambda used=used: _over(used, operator, length)  # type: ignore[misc]
+    spark.conf.set(TREE, "false")
+
+
+def _operator(name: str) -> Any:
+    if name == "user":
+        return Average("x")
+    return sf.max_by("y", "x") if name == "max_by" else getattr(sf, name)(_column(name))
+
+
+def _column(name: str) -> str:
+    return "y" if name == "approx_distinct" else "x"
+
+
+def _over(data: Any, name: str, length: int, keyed: bool = True) -> Any:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    made = {
+        "sum": lambda: fn.sum("x"),
+        "max": lambda: fn.max("x"),
+        "std": lambda: fn.stddev("x"),
+        "max_by": lambda: fn.max_by("y", "x"),
+        "approx_distinct": lambda: fn.approx_count_distinct("y"),
+        "median": lambda: fn.percentile("x", 0.5),
+    }[name]()
+    window = Window.partitionBy("k") if keyed else Window.partitionBy()
+    return data.select("*", made.over(window.orderBy("t").rangeBetween(1 - length, 0)).alias("r"))
+
+
+def _floor(data: Any, parts: int) -> Any:
+    def same(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from batches
+
+    return data.repartition(parts, "k").mapInArrow(same, data.schema)
+
+
+def _keyless(spark: Any, sizes: Sizes) -> Iterator[Row]:
+    data = _rows(spark, sizes.keyless_rows, 10)
+    parts = 2 * spark.sparkContext.defaultParallelism
+    for share in sizes.shares:
+        length = max(1, int(share * sizes.keyless_rows))
+        definition = sf.rolling(on="t", r=sf.sum("x").over(sf.time(length)))
+        place: Row = {"part": "no key", "operator": "sum", "keys": 0, "frame": length}
+        spark.conf.set(TREE, "true")
+        for side, make in (
+            ("slidefold", lambda d=definition: d.run(data, partitions=parts)),
+            ("spark tree", lambda n=length: _over(data, "sum", n, keyed=False)),
+        ):
+            cost = _best(data, make, sizes.rounds) / sizes.keyless_rows * 1e6
+            yield {**place, "side": side, "us_per_row": cost}
+    data.unpersist()
+
+
+def show(rows: list[Row]) -> str:
+    """One table a part."""
+    tables = []
+    for part in dict.fromkeys(row["part"] for row in rows):
+        lines = [
+            {**row, "what": f"{row['operator']}, {row['keys']} keys, frames of {row['frame']}"}
+            for row in rows
+            if row["part"] == part
+        ]
+        title = f"Spark batch, {part}: us a row"
+        tables.append(pivot(title, lines, down="what", across="side", value="us_per_row"))
+    return "\n".join(tables)

@@ -1,0 +1,99 @@
+"""What a run on Spark would do: partitions or chunks, scans of the input, rows that travel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from slidefold.columns.compute import Definition
+from slidefold.columns.layout import needs_middles
+from slidefold.columns.leaves import leaves_of
+from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare
+from slidefold.spark.over import require_over
+from slidefold.spark.sizes import estimated_bytes, partitions_for, too_large
+from slidefold.spark.skew import share_of
+from slidefold.spark.types import arrow_schema, result_schema
+from slidefold.spark.worker import Shipped
+
+_WORDS = {
+    "picked": "the few rows that matter stand for its middle",
+    "folded": "one folded value stands for its middle",
+    "merged": "moments stand for its middle, merged by formula",
+    "whole": "all rows of its windows travel, since its state is not split",
+}
+
+
+def explain_batch(
+    definition: Definition,
+    data: DataFrame,
+    *,
+    partitions: int | None = None,
+    types: Any = None,
+    skew: Any = "auto",
+    presorted: bool = False,
+    spill: bool | None = None,
+    engine: str = "native",
+) -> list[str]:
+    """Say in lines how a definition would run; without a key this scans the data twice."""
+    given = arrow_schema(data.schema)
+    made = result_schema(definition, given, types)
+    if engine == "spark":
+        require_over(definition, given)
+        return ["Spark's own OVER, because engine='spark' asked for it"]
+    if presorted:
+        return ["partitions as they are (presorted=True), verified while they are read"]
+    size, count = estimated_bytes(data), partitions_for(data, partitions)
+    if definition.by:
+        return _keyed(definition, count, size, skew, spill)
+    if count == 1:
+        return ["no key: one partition, 1 scan of the input, because it is small"]
+    if not can_chunk(definition):
+        return ["no key: one partition, because such windows do not run in chunks of time"]
+    numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
+    task = Chunking(definition, numbered, given, made, Shipped(definition))
+    prepared = prepare(task, count, size, counting=True)
+    if prepared is None:
+        return ["no key: one partition, because there is no time to cut at"]
+    return _chunks(definition, prepared)
+
+
+def _keyed(
+    definition: Definition, count: int, size: int | None, skew: Any, spill: bool | None
+) -> list[str]:
+    known = "an unknown size" if size is None else f"about {size / 1e6:.1f} MB"
+    sorts = too_large(size, count) if spill is None else spill
+    lines = [
+        f"by {', '.join(definition.by)} into {count} partitions of {known} in all, 1 scan of the "
+        "input",
+        "sorted by Spark, which spills, and folded batch by batch"
+        if sorts
+        else "sorted and folded in memory, a partition at a time",
+    ]
+    hot = share_of(skew, size)
+    if hot is None:
+        lines.append("hot keys are not looked for: skew='off', or too little data to be worth it")
+    else:
+        lines.append(
+            f"keys with more than {hot[0]:.1%} of the rows are cut into chunks of time; a scan of "
+            f"{hot[1]:.0%} of the keys finds them"
+        )
+    return lines
+
+
+def _chunks(definition: Definition, prepared: Prepared) -> list[str]:
+    layout = prepared.layout
+    counts = layout.counts
+    assert counts is not None
+    rows, own = sum(counts), layout.own_counts()
+    sent = sum(n * (len(goes) - 1) for n, goes in zip(counts, layout.targets(), strict=True))
+    scans = 3 if needs_middles(layout) else 2
+    lines = [
+        f"no key: {layout.chunks} chunks of time with {min(own)} to {max(own)} rows each, {scans} "
+        "scans of the input",
+        f"halo: {sent} rows travel to another chunk too, {sent / rows:.1%} of {rows}",
+    ]
+    lines += [
+        f"{'.'.join(leaf.path)}: {_WORDS[layout.mode[leaf.path]]}" for leaf in leaves_of(definition)
+    ]
+    return lines

