@@ -175,7 +175,7 @@ class TestOperators:
         with refused(ValueTypeError, "bloom takes dtype"):
             sf.bloom(dtype="object")
         with refused(ValueTypeError, "max_by takes dtype"):
-            sf.max_by(key_dtype="str")
+            sf.max_by(key_dtype="object")
         with refused(ValueTypeError, "None"):
             sf.first(dtype=None)  # type: ignore[arg-type]
 

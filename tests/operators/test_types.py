@@ -114,6 +114,20 @@ def test_compared_beside_another(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+def test_the_laws_hold_for_every_type(dtype: str) -> None:
+    make: Any = BUILT_IN
+    values = TYPES[dtype][0]
+    for name in (*PICKING, "max_count", "min_count", "approx_distinct"):
+        report = sf.check(make[name](dtype=dtype), values, examples=20)
+        assert "combine is associative" in report.laws, name
+        assert "identity is neutral" in report.laws, name
+    report = sf.check(
+        sf.min_by(dtype=dtype, key_dtype=dtype), [(v, v) for v in values], examples=20
+    )
+    assert "combine returns what newer_wins says" in report.laws
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 def test_wrong_values_are_refused(dtype: str) -> None:
     ordered, wrong = TYPES[dtype]
     for operator in (sf.max(dtype=dtype), sf.collect(dtype=dtype)):

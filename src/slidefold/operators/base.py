@@ -148,7 +148,7 @@ def dtype_of(dtype: str, allowed: tuple[str, ...], operator: str) -> str:
     more = known_types(operator)
     if isinstance(dtype, str) and (dtype in more or coding(operator, dtype) is not None):
         return spelled(dtype)
-    near = get_close_matches(str(dtype), (*allowed, *more), n=1)
+    near = [near for types in (allowed, more) for near in get_close_matches(str(dtype), types, n=1)]
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueTypeError(f"{operator} takes dtype {' or '.join(allowed)}, got {dtype!r}{hint}")
 
