@@ -22,7 +22,7 @@ from slidefold.cli.output import Output
 from slidefold.cli.pipeline import Pipeline, load
 from slidefold.cli.pipeline.settings import Sink, Source
 from slidefold.cli.spark_stream import delay_of, start_query, stream_frame, watch
-from slidefold.errors import UsageError
+from slidefold.errors import DataError, UsageError
 from slidefold.rolling import nearest
 from slidefold.spark import session as sessions
 
@@ -178,8 +178,9 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         source = Path(folder) / "source"
         source.mkdir()
         size = max(1, len(table) if single else -(-len(table) // _BATCHES))
+        written = in_microseconds(table)
         for i in range(0, max(len(table), 1), size):
-            pyarrow.parquet.write_table(table.slice(i, size), source / f"{i:012}.parquet")
+            pyarrow.parquet.write_table(written.slice(i, size), source / f"{i:012}.parquet")
         settings = replace(
             pipeline.stream,
             watermark=lateness,
@@ -190,6 +191,7 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         )
         moved = replace(
             pipeline,
+            schema=written.schema,
             source=Source(str(source), "parquet"),
             stream=settings,
             sink=Sink(Path(folder) / "sink", "parquet"),
@@ -200,6 +202,22 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         found = session.read.parquet(f"{folder}/sink").toArrow()
     accepted, in_time = (table, found) if sliding else split_late(table, found)
     return accepted, in_time, newest_watermark(accepted, pipeline.features.on, lateness)
+
+
+def in_microseconds(table: Any) -> Any:
+    """Return a table as Spark can read it: its times have microseconds."""
+    fields = [
+        field.with_type(pa.timestamp("us", field.type.tz))
+        if pa.types.is_timestamp(field.type)
+        else field
+        for field in table.schema
+    ]
+    try:
+        return table.cast(pa.schema(fields))
+    except pa.ArrowInvalid:
+        raise DataError(
+            "Spark counts times in microseconds, and the source has finer ones"
+        ) from None
 
 
 def newest_watermark(accepted: Any, on: str, lateness: str) -> Any:
