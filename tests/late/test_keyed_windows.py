@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pickle
 import random
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import slidefold as sf
 from slidefold.algorithms import KeyedWindows
-from slidefold.errors import StateError, TimeOrderError, ValueTypeError, WindowError
+from slidefold.errors import (
+    OperatorError,
+    StateError,
+    TimeOrderError,
+    ValueTypeError,
+    WindowError,
+)
 from tests.late.test_trees import Joined
 from tests.windows.test_time import CLOSED, inside
 
@@ -122,6 +130,39 @@ def test_times_of_other_kinds() -> None:
     dated = KeyedWindows(sf.sum(), sf.time("2d"), lateness="1d")
     assert dated.push([1, 1], days, [1.0, 2.0]).to_pylist() == [1.0, 3.0]
     assert dated.push([1], days[:1], [4.0]).to_pylist() == [5.0]
+
+
+def test_datetimes_in_lists() -> None:
+    noon = datetime(2024, 1, 1, 12)
+    rome = datetime(2024, 1, 1, 13, 30, tzinfo=timezone(timedelta(hours=1)))  # 12:30 in UTC
+    dated = KeyedWindows(sf.sum(), sf.time("1h"))
+    assert dated.push(["a", "a"], [noon, rome], [1.0, 2.0]).to_pylist() == [1.0, 3.0]
+    for wrong in ([noon, None], [noon, "now"]):
+        with pytest.raises(ValueTypeError, match=r"due|datetimes"):
+            dated.push(["a", "a"], wrong, [1.0, 2.0])
+    assert dated.query("a") == 3.0
+
+
+def test_columns_of_other_libraries() -> None:
+    table = pa.table({"k": ["a", "b", "a"], "t": [1, 1, 2], "x": [1.0, 2.0, 4.0], "y": [1, 2, 3]})
+    frames: list[Any] = [table, table.to_pandas(), pl.from_arrow(table)]
+    for data in frames:
+        windows = KeyedWindows(sf.sum(), sf.time(5))
+        assert windows.push(data["k"], data["t"], data["x"]).to_pylist() == [1.0, 2.0, 5.0]
+        best = KeyedWindows(sf.max_by(dtype="str", key_dtype="int64"), sf.time(5))
+        assert best.push(data["k"], data["t"], (data["k"], data["y"])).to_pylist() == [
+            "a",
+            "b",
+            "a",
+        ]
+    with pytest.raises(ValueTypeError, match="got None in row 1"):
+        KeyedWindows(sf.sum(), sf.time(5)).push([1, 1], [1, 2], pa.array([1.0, None]))
+
+
+def test_products_are_refused() -> None:
+    """They came out as the names of their parts."""
+    with pytest.raises(OperatorError, match="a keyed set takes no struct"):
+        KeyedWindows(sf.struct(total=sf.sum("x"), top=sf.max("y")), sf.time(5))
 
 
 def test_a_batch_that_fails_leaves_no_trace() -> None:

@@ -41,6 +41,14 @@ def test_a_compile_failure_names_function_and_line() -> None:
 
 
 @needs_numba
+def test_a_compile_failure_has_no_colours() -> None:
+    operator = made(summing(lift=lambda x: (len([object()]), x)))
+    with pytest.raises(OperatorError, match="Untyped global name 'object'") as caught:
+        make("recalc", operator)
+    assert str(caught.value).isprintable()
+
+
+@needs_numba
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -9,7 +9,7 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
-from slidefold.operators import Operator
+from slidefold.operators import Operator, StructOperator
 from slidefold.state import (
     field,
     length_from,
@@ -58,6 +58,8 @@ class KeyedWindows(_native.KeyedCore):
     ) -> None:
         if not isinstance(operator, Operator):
             raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+        if isinstance(operator, StructOperator):  # a batch would not tell NaN from no value
+            raise OperatorError("a keyed set takes no struct: make a set for each of its parts")
         if not isinstance(window, Time):
             raise WindowError(f"a time window is due, such as time('1h'), got {window!r}")
         if late not in ("drop", "raise"):
@@ -70,9 +72,13 @@ class KeyedWindows(_native.KeyedCore):
         super().__init__(operator, self._rule, lateness is not None)
 
     def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
-        """Insert a batch, answer each row, then evict by the watermark. All or nothing."""
+        """Insert a batch, answer each row, then evict by the watermark. All or nothing.
+
+        Keys, times and values are lists, arrays, or columns of Arrow, pandas or Polars; a None is
+        refused. An operator over several columns takes a tuple of them.
+        """
         results, valid = self._push(
-            native_keys(keys), self._times(times), values, watermark, self._late == "raise"
+            native_keys(keys), self._times(times), _plain(values), watermark, self._late == "raise"
         )
         return _results(results, valid)
 
@@ -146,6 +152,8 @@ class KeyedWindows(_native.KeyedCore):
         if self.window.datetimes:
             if array.size == 0:
                 return array.astype(np.int64)
+            if kind == "O":
+                return _instants(array)
             if kind != "M":
                 raise ValueTypeError(
                     f"this set counts in durations, so times are datetime64, got {array.dtype}"
@@ -177,6 +185,37 @@ def _results(results: Any, valid: Any) -> Any:
         return pa.array(results)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return results
+
+
+def _plain(values: Any) -> Any:
+    """Return columns of pandas, Polars and Arrow as arrays of numbers, others as lists."""
+    if isinstance(values, tuple):
+        return tuple(_plain(column) for column in values)
+    kind = type(values).__module__.partition(".")[0]
+    if kind not in ("pandas", "polars", "pyarrow"):
+        return values
+    import pyarrow as pa
+
+    array = values if kind == "pyarrow" else pa.array(values, from_pandas=kind == "pandas")
+    if array.null_count or not (pa.types.is_float64(array.type) or pa.types.is_int64(array.type)):
+        return array.to_pylist()
+    return np.ascontiguousarray(array.to_numpy())
+
+
+def _instants(array: Any) -> Any:
+    """Turn datetimes, naive ones taken for UTC, into microseconds since 1970."""
+    import pyarrow as pa
+
+    try:
+        found = pa.array(array.tolist(), pa.timestamp("us", "UTC"))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        said = f"this set counts in durations, so times are datetimes: {reason}"
+        raise ValueTypeError(said) from None
+    if found.null_count:
+        row = found.is_null().to_pylist().index(True)
+        raise ValueTypeError(f"a time is due, got None at row {row}")
+    return np.ascontiguousarray(found.cast(pa.int64()).to_numpy())
 
 
 def _microseconds(array: Any) -> Any:

@@ -7,6 +7,7 @@ a division by zero gives inf or NaN. An exception cannot leave compiled code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -158,13 +159,16 @@ def _misfit_of(code: str, found: Any) -> str:
     return f"{due} ({code}) is due, got {found}"
 
 
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")  # numba writes for terminals
+
+
 def _place(function: Callable[..., Any], error: Exception) -> str:
     """Where compiling failed, and numba's reason in one line."""
     code = getattr(function, "__code__", None)
     location = getattr(error, "loc", None)
     file = getattr(location, "filename", None) or getattr(code, "co_filename", "?")
     line = getattr(location, "line", None) or getattr(code, "co_firstlineno", 0)
-    reasons = [text.strip() for text in str(error).splitlines()]
+    reasons = [text.strip() for text in _COLOURS.sub("", str(error)).splitlines()]
     skipped = ("Failed in nopython mode", "During: ", "File ", "^", "This error may")
     told = [text for text in reasons if text and not text.startswith(skipped)]
     return f'"{file}", line {line}: {told[0] if told else type(error).__name__}'
