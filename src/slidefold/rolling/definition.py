@@ -129,7 +129,7 @@ class Rolling:
             return explain_spark(self, data, **options)
         if options:
             raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
-        schema = self._schema(data)
+        schema = None if data is None else schema_of(data, self.used)
         lines = [str(self)]
         for name, over in self.items:
             for label, part in _parts(name, over.operator):
@@ -141,15 +141,6 @@ class Rolling:
                     f"  keeps:     {plan.kept}",
                 ]
         return "\n".join(lines)
-
-    def _schema(self, data: Any) -> Any:
-        if data is None:
-            return None
-        if _is_spark(data):
-            from slidefold.spark import schema_of as schema_of_spark
-
-            return schema_of_spark(data)
-        return schema_of(data, self.used)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the definition as plain dicts, lists, strings and numbers, as files have them.

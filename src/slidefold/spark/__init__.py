@@ -7,7 +7,7 @@ from typing import Any
 from slidefold.errors import ValueTypeError
 from slidefold.rolling import Rolling
 
-__all__ = ["Metrics", "explain", "run", "schema_of", "tail"]
+__all__ = ["Metrics", "explain", "run", "tail"]
 
 
 def __getattr__(name: str) -> Any:
@@ -36,13 +36,6 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
     from slidefold.spark.batch import run_batch
 
     return run_batch(definition, data, **options)
-
-
-def schema_of(data: Any) -> Any:
-    """Return the Arrow schema of a Spark DataFrame."""
-    from slidefold.spark.types import arrow_schema
-
-    return arrow_schema(data.schema)
 
 
 def explain(definition: Rolling, data: Any, **options: Any) -> str:
