@@ -45,6 +45,20 @@ PER_ROW["no key"] = sf.rolling(
     on="t", columns=columns(WINDOWS["time"], WINDOWS["rows"], WINDOWS["session"])
 )
 PER_ROW["two keys"] = sf.rolling(on="t", by=["k", "end"], columns=columns(WINDOWS["time"]))
+# A sum that is kept by key stands before what tells the order, and decides the order of peers.
+PER_ROW["some by key"] = sf.rolling(
+    on="t",
+    by="k",
+    s0=sf.sum("y").over(sf.time(9)),
+    c0=sf.collect("x").over(sf.time(12, closed="left")),
+)
+PER_ROW["all by key"] = sf.rolling(
+    on="t",
+    by="k",
+    s0=sf.sum("x").over(sf.time(9)),
+    n0=sf.count("y").over(sf.time(12, closed="left"), min_count=2),
+    m0=sf.max("y").over(sf.time(3, closed="neither")),
+)
 IN_TIME = {
     "every": _defined(sf.time(10), every=sf.time(5)),
     "every right": _defined(sf.time(4, closed="right"), sf.time(9), every=sf.time(3), offset=1),

@@ -19,15 +19,21 @@ from slidefold.windows.sorted_rows import Ints
 OLDEST, NEWEST = -(2**63), 2**63 - 1
 
 
-def results_of(definition: Definition, history: Any, due: Any) -> Any:
-    """Return the due rows in time order with the new columns, folded together with a history."""
+def results_of(
+    definition: Definition, history: Any, due: Any, folded: Definition | None = None
+) -> Any:
+    """Return the due rows in time order with the new columns, folded together with a history.
+
+    `folded` has those of the columns that are wanted; rows are in order as all of them say.
+    """
+    folded = folded or definition
     ordered = in_order(definition, history, due)
     if ordered.order is None:
         places = np.arange(len(history), len(ordered.rows))
     else:
         places = np.flatnonzero(ordered.order >= len(history))
-    frames = {window: window.frames(ordered.rows) for window in windows_of(definition)}
-    return results_at(definition, ordered, frames, places, due, len(history))
+    frames = {window: window.frames(ordered.rows) for window in windows_of(folded)}
+    return results_at(folded, ordered, frames, places, due, len(history))
 
 
 def in_order(definition: Definition, *tables: Any) -> Sorted:
@@ -38,24 +44,24 @@ def in_order(definition: Definition, *tables: Any) -> Sorted:
 
 
 def results_at(
-    definition: Definition,
+    definition: Definition | None,
     ordered: Sorted,
     frames: Mapping[WindowKind, Frames],
     places: Ints,
     due: Any,
     past: int,
 ) -> Any:
-    """Return the rows at some places in time order with the new columns.
+    """Return the rows at some places in time order with the new columns, if there are any.
 
     `due` has the rows that came to be in order after `past` others.
     """
-    chosen = {window: (lo[places], hi[places]) for window, (lo, hi) in frames.items()}
-    found = fold_columns(definition, ordered, chosen)
     by_time = np.argsort(ordered.rows.times[places], kind="stable")
     origin = places if ordered.order is None else ordered.order[places].astype(np.int64)
     result = due.take(pa.array(origin[by_time] - past))
-    for name, values in found.items():
-        result = result.append_column(name, values.take(pa.array(by_time)))
+    if definition is not None:
+        chosen = {window: (lo[places], hi[places]) for window, (lo, hi) in frames.items()}
+        for name, values in fold_columns(definition, ordered, chosen).items():
+            result = result.append_column(name, values.take(pa.array(by_time)))
     return result
 
 

@@ -38,6 +38,7 @@ class Batch:
     keys: Any
     times: Array
     watermark: int | None
+    fresh: Array | None = None  # which of them are inserted; the others only ask
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ class KeyedColumn:
     def push(self, batch: Batch, columns: tuple[Any, ...]) -> Any:
         """Insert rows and return their results, in the order in which they come."""
         over = self.over
-        present = present_rows(columns)
-        inserted = None if present is None else np.ascontiguousarray(present)
-        if inserted is not None:
+        present, inserted = present_rows(columns), batch.fresh
+        if present is not None:
+            inserted = np.ascontiguousarray(present if inserted is None else present & inserted)
             columns = tuple(_filled(column) for column in columns)
         rows = np.arange(len(batch.times) + 1)
 
@@ -207,12 +208,16 @@ class Incremental:
         overs = self.definition.columns
         self.columns = {name: KeyedColumn(overs[name], self.clock) for name in self.chosen}
 
-    def push(self, rows: Any, watermark: int | None) -> dict[str, Any]:
-        """Insert rows and return their results; what no window after the watermark needs leaves."""
+    def push(self, rows: Any, watermark: int | None, fresh: Array | None = None) -> dict[str, Any]:
+        """Insert rows and return their results; what no window after the watermark needs leaves.
+
+        Rows that are not `fresh` were inserted before, and only ask for their results.
+        """
         if not self.columns or len(rows) == 0:
             return {}
         _, times = counted(self.definition.on, one_chunk(rows, self.definition.on))
-        batch = Batch(keys_of(rows, self.definition.by), np.ascontiguousarray(times), watermark)
+        keys = keys_of(rows, self.definition.by)
+        batch = Batch(keys, np.ascontiguousarray(times), watermark, fresh)
         return {
             name: column.push(
                 batch, tuple(one_chunk(rows, name) for name in column.over.operator.columns)

@@ -84,7 +84,8 @@ class Kept:
             order = np.argsort(times_of(rows, definition.on), kind="stable")
             found = rows.take(pa.array(order))
         else:
-            found = results_of(rest, of_same_keys(known(), rows, definition.by), rows)
+            known_rows = of_same_keys(known(), rows, definition.by)
+            found = results_of(definition, known_rows, rows, rest)
         for name, values in self.by_key.push(found, watermark).items():
             found = found.append_column(name, values)
         return found

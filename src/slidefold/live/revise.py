@@ -28,36 +28,45 @@ REVISION = "revision"
 class Revise(Kept):
     """The rows that windows need, and the last results of those that can still change."""
 
-    waiting = 0
+    waiting, once = 0, True
 
     def __init__(self, definition: Definition, rows: Any) -> None:
         """Start from an empty table."""
         super().__init__(definition, rows)
         self.names = list(definition.columns)
-        empty = self._results(rows, rows)
+        empty = self._results(rows, None)
         self.results = empty.select([NUMBER, *self.names, REVISION])
 
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows, return them and what they change, then move the watermark."""
-        found = self._results(self.pending, rows)
-        emitted, results = self._newer(found)
+        try:
+            found = self._results(rows, watermark)
+            emitted, results = self._newer(found)
+        except BaseException:
+            self.refill()
+            raise
         pool = pa.concat_tables([self.pending, rows]).combine_chunks()
         if watermark is None:
             self.pending, self.results = pool, results
             return emitted
         passed, pending = self.moved(pool, watermark)
         alive = np.isin(numbers_of(results), numbers_of(pending))
-        history, pruned = self.grown(passed, watermark)
-        self.watermark, self.pruned = watermark, pruned
-        self.history, self.pending = history, pending
+        self.settle(passed, pending, watermark)
         self.results = results.filter(pa.array(alive)).combine_chunks()
         return emitted
 
-    def _results(self, pending: Any, rows: Any) -> Any:
+    def inserted(self) -> Any:
+        """Return all rows: each has had a result."""
+        return pa.concat_tables([self.history, self.read(self.pending)])
+
+    def _results(self, rows: Any, watermark: int | None) -> Any:
         """Return new rows, and pending ones whose windows they touch, as they are now."""
-        definition, by = self.definition, self.definition.by
-        history = of_same_keys(self.history, rows, by)
-        pending = of_same_keys(pending, rows, by)
+        definition, rest = self.definition, self.by_key.rest
+        # States by key need no history, and which rows are touched is seen without it.
+        history = self.read(rows).slice(0, 0)
+        if rest is not None:
+            history = of_same_keys(self.history, rows, definition.by)
+        pending = of_same_keys(self.pending, rows, definition.by)
         past, first = len(history), len(history) + len(pending)
         ordered = in_order(definition, history, pending, rows)
         origin = np.arange(len(ordered.rows)) if ordered.order is None else ordered.order
@@ -65,7 +74,13 @@ class Revise(Kept):
         fresh = origin >= first
         touched = (touches(frames.values(), fresh) | fresh) & (origin >= past)
         pool = pa.concat_tables([pending, rows])
-        found = results_at(definition, ordered, frames, np.flatnonzero(touched), pool, past)
+        found = results_at(rest, ordered, frames, np.flatnonzero(touched), pool, past)
+        new = np.isin(numbers_of(found), numbers_of(rows))
+        for name, values in self.by_key.push(found, watermark, new).items():
+            found = found.append_column(name, values)
+        for name in self.names:
+            if name not in found.column_names:  # nothing was pushed
+                found = found.append_column(name, pa.nulls(len(found)))
         return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
 
     def _newer(self, found: Any) -> tuple[Any, Any]:
