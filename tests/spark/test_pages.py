@@ -1,4 +1,4 @@
-"""The blocks of docs/spark.md run, with a session named `spark`."""
+"""The blocks of the pages on Spark run, with a session named `spark`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ import pytest
 from tests.test_docs import run_block
 
 pytestmark = pytest.mark.spark
-PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
+DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_blocks_run(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = list(BLOCK.finditer(text))
-    names: dict[str, object] = {"spark": spark}
-    for block in blocks:
+def run_page(page: Path, spark: Any, blocks: int) -> dict[str, Any]:
+    """Run the blocks of a page, of which there are so many; return the names that they made."""
+    text = page.read_text(encoding="utf-8")
+    found = list(BLOCK.finditer(text))
+    names: dict[str, Any] = {"spark": spark}
+    for block in found:
         first_line = text[: block.start(1)].count("\n") + 1
-        run_block(block[1], PAGE, first_line, names)
-    assert len(blocks) == 2
+        run_block(block[1], page, first_line, names)
+    assert len(found) == blocks
+    return names
+
+
+def test_batch(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page(DOCS / "spark.md", spark, 2)
     assert "Spark: by card into" in capsys.readouterr().out
+
+
+def test_streaming(spark: Any) -> None:
+    names = run_page(DOCS / "spark-streaming.md", spark, 3)
+    spark.streams.removeListener(names["listener"])
