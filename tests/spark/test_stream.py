@@ -182,7 +182,7 @@ def test_slides_of_real_flights_in_the_order_in_which_they_left(spark: Any, tmp_
     progress = drain(hourly.run(files.stream(spark, "45 minutes"), buckets=2), tmp_path)
     accepted, watermark = judged(batches, "ts", 45 * MINUTE)
     counts = observed(progress)
-    assert counts["late"] == table.num_rows - accepted.num_rows > 50
+    assert counts["late"] == table.num_rows - accepted.num_rows > 0
     expected = hourly.run(accepted)
     closed = pc.less_equal(expected["window_end"].cast(pa.int64()), watermark)
     expected = expected.filter(closed)

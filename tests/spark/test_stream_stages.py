@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import StateError
+from slidefold.errors import ColumnError, DefinitionError, StateError
 from slidefold.spark.identity import differences
 from tests.support.golden import Case, cases, equal
 from tests.support.streams import Stages
@@ -98,6 +98,50 @@ def test_late_rows_come_out_with_a_reason() -> None:
     assert found["late_reason"].to_pylist() == [before, unknown, before]
     assert found["total"].to_pylist() == [None] * 3
     assert stages.advance(6000)["total"].to_pylist() == [2]
+
+
+def test_arriving_rows_come_out_at_once_over_what_is_known() -> None:
+    stages = Stages(TOTAL, SCHEMA, emit="arrival")
+    assert stages.feed(rows(1, 5))["total"].to_pylist() == [1, 2]
+    assert stages.feed(rows(2))["total"].to_pylist() == [2]  # 1 and 2
+    assert stages.advance(3000).num_rows == 0
+    assert stages.feed(rows(3, 4))["total"].to_pylist() == [3]  # 3 itself is late
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_revisions_go_on_counting_after_the_engine_was_rebuilt(cache_bytes: int) -> None:
+    stages = Stages(TOTAL, SCHEMA, emit="revise", id="ts", cache_bytes=cache_bytes, late="side")
+    shown = ["ts", "total", "revision", "late"]
+    found = [stages.feed(rows(*seconds)).select(shown) for seconds in ((1, 5), (2,), (0,))]
+    assert [
+        [(row["ts"].second, row["total"], row["revision"]) for row in part.to_pylist()]
+        for part in found
+    ] == [
+        [(1, 1, 0), (5, 2, 0)],
+        [(2, 2, 0), (5, 3, 1)],
+        [(0, 1, 0), (1, 2, 1), (2, 3, 1), (5, 4, 2)],
+    ]
+    assert stages.advance(3000).num_rows == 0
+    assert stages.feed(rows(2))["late"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_results_that_do_not_change_are_not_repeated(cache_bytes: int) -> None:
+    peak = sf.rolling(on="ts", by="k", peak=sf.max("x").over("10s"))
+    stages = Stages(peak, SCHEMA, emit="change", cache_bytes=cache_bytes)
+    stages.feed(rows(1, 2, 3))
+    assert stages.advance(2500)["ts"].to_pylist()[0].second == 1
+    assert stages.advance(9000).num_rows == 0
+
+
+def test_emits_that_a_definition_cannot_have_are_refused() -> None:
+    slides = sf.rolling(on="ts", by="k", every="5s", total=sf.sum("x").over("10s"))
+    with pytest.raises(DefinitionError, match="emit='revise' needs id="):
+        Stages(TOTAL, SCHEMA, emit="revise")
+    with pytest.raises(ColumnError, match="no column 'number', which id names"):
+        Stages(TOTAL, SCHEMA, emit="revise", id="number")
+    with pytest.raises(DefinitionError, match="emit='arrival' gives one result a row"):
+        Stages(slides, SCHEMA, emit="arrival")
 
 
 def test_the_state_of_another_definition_is_refused_with_what_differs() -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Protocol
 
-import pyarrow as pa
+import pyarrow.compute as pc
 
+from slidefold.live.revise import REVISION
 from slidefold.spark.cache import Cache, Cached
-from slidefold.spark.log import Log
+from slidefold.spark.log import Log, Logged
 
 # The log is written anew once it has this many rows more than twice what is needed.
 SLACK = 10_000
@@ -55,7 +56,7 @@ class Maker:
     schema: Any
     on: str
     fresh: Callable[[], Engine]
-    rebuild: Callable[[Any, int | None, int | None], Engine]
+    rebuild: Callable[[list[Logged], int | None, int | None], Engine]
     judge: Callable[[Any, int | None], tuple[Any, Any]]
     slack: int = SLACK
 
@@ -67,6 +68,7 @@ class Counts:
     rows_in: int = 0
     rows_out: int = 0
     late: int = 0
+    revised: int = 0  # of those that came out
     pending: int = 0  # rows of this bucket that wait for the watermark
     entries: int = 0  # in this bucket's log
     log_rows: int = 0  # in this bucket's log
@@ -115,6 +117,8 @@ def step(
     with _Clock(counts, "seconds_engine"):
         due = engine.take(accepted, judged)
     counts.rows_out = due.num_rows
+    if REVISION in due.column_names:
+        counts.revised = pc.sum(pc.greater(due[REVISION], 0)).as_py() or 0
     if judged != log.head.emitted:
         log.head = replace(log.head, emitted=judged)
     log.evict(engine.horizon(judged))
@@ -137,19 +141,18 @@ def _engine(log: Log, maker: Maker, cached: Cached | None, counts: Counts) -> En
         else:
             counts.catch_ups += 1
             with _Clock(counts, "seconds_rebuild"):
-                for rows, mark in log.read(cached.version + 1):
-                    counts.rebuilt_rows += rows.num_rows
-                    engine.take(rows, mark.judged)
+                for logged in log.read(cached.version + 1):
+                    counts.rebuilt_rows += logged.rows.num_rows
+                    engine.take(logged.rows, logged.judged)
         if cached.emitted != head.emitted:
             # What comes out now came out before, from another worker.
             engine.take(maker.schema.empty_table(), head.emitted)
         return engine
     counts.rebuilds += 1
     with _Clock(counts, "seconds_rebuild"):
-        found = [rows for rows, _ in log.read(head.oldest)]
-        kept = _concat(maker.schema, found)
-        counts.rebuilt_rows += kept.num_rows
-        return maker.rebuild(kept, head.emitted, head.horizon)
+        found = list(log.read(head.oldest))
+        counts.rebuilt_rows += sum(logged.rows.num_rows for logged in found)
+        return maker.rebuild(found, head.emitted, head.horizon)
 
 
 def _up_to_date(cached: Cached, log: Log) -> bool:
@@ -178,17 +181,13 @@ def _compact(log: Log, maker: Maker, engine: Engine, judged: int | None, counts:
     kept = engine.kept()
     if log.head.rows > 2 * kept.num_rows + maker.slack:
         counts.compactions += 1
-        counts.log_bytes += log.compact(kept, maker.on, judged)
+        counts.log_bytes += log.compact(kept, judged)
 
 
 def _later(a: int | None, b: int | None) -> int | None:
     if a is None or b is None:
         return b if a is None else a
     return max(a, b)
-
-
-def _concat(schema: Any, tables: list[Any]) -> Any:
-    return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
 class _Clock:

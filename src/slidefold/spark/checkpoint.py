@@ -10,9 +10,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from slidefold.errors import StateError
-from slidefold.live.engine import Engine
 from slidefold.live.frames import NEWEST
 from slidefold.rolling import Rolling
+from slidefold.spark.engines import maker_of
 from slidefold.spark.identity import digest, schema_from
 from slidefold.spark.log import DictStore, Log
 from slidefold.spark.store import ENTRY, HEAD, MARK
@@ -69,9 +69,10 @@ def tail(
             store.marks[row["version"]] = tuple(row[name] for name in MARK.names)
         store.head = heads[table["bucket"][0].as_py()]
         log = Log(store, schema, identity)
-        rows = pa.concat_tables([rows for rows, _ in log.read(log.head.oldest)])
+        logged = list(log.read(log.head.oldest))
         head = log.head
-        engine = Engine.rebuild(found, schema, "final", (), rows, head.emitted, head.horizon)
+        # Whatever the query emits, these are the results as of now.
+        engine = maker_of(found, schema, "final", ()).rebuild(logged, head.emitted, head.horizon)
         return conform(engine.take(schema.empty_table(), NEWEST), safe)
 
     safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(result)])

@@ -4,6 +4,10 @@ Layout. A head, entries `oldest..version` with the rows that were accepted, at m
 and beside each entry a mark: its newest time, a random token, the watermark its rows were judged
 by, and their number. Nothing in here knows Spark: the states come in as a `Store`.
 
+The rows of one call may be cut into several entries; their tokens begin alike. What is compacted is
+a snapshot: the bytes of an Arrow stream, cut into entries, with the engine's last results in its
+metadata.
+
 Invariants. (I1) Every version from `oldest` to the head's has its entry and its mark. (I2) Two
 attempts at one version never have the same token, so that who knows the token of a version knows
 all entries up to it. (I3) `rows` of the head is the sum of the marks' rows. (I4) The rows of an
@@ -30,6 +34,7 @@ from slidefold.state import pack, unpack
 # byte.
 ENTRY_BYTES = 1 << 20
 _KIND = "a bucket's log"
+_NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,15 @@ class Mark:
     token: str
     judged: int | None
     rows: int
+
+
+@dataclass(frozen=True)
+class Logged:
+    """The rows of one call, and the watermark at which it left the engine."""
+
+    rows: Any
+    judged: int | None
+    snapshot: bool  # all that the engine held then, and not only what was new
 
 
 class Store(Protocol):
@@ -148,21 +162,24 @@ class Log:
 
     def append(self, rows: Any, on: str, judged: int | None) -> int:
         """Add accepted rows as new entries; returns the bytes written."""
-        written = 0
-        for piece in self._pieces(rows):
-            version, token = self.head.version + 1, secrets.token_hex(8)
+        written, batch = 0, secrets.token_hex(8)
+        for i, piece in enumerate(self._pieces(rows)):
             newest = pc.max(piece[on].cast(pa.int64())).as_py()
-            data = pack(
-                {"kind": _KIND, "version": version, "token": token},
-                piece.combine_chunks().to_batches()[0].serialize().to_pybytes(),
-            )
-            self.store.write_entry(version, data)
-            mark = Mark(newest, token, judged, piece.num_rows)
-            self.store.write_mark(version, astuple(mark))
-            rows_now = self.head.rows + piece.num_rows
-            self.head = replace(self.head, version=version, token=token, rows=rows_now)
-            written += len(data)
+            payload = piece.combine_chunks().to_batches()[0].serialize()
+            mark = Mark(newest, f"{batch}-{i}", judged, piece.num_rows)
+            written += self._write(mark, payload.to_pybytes())
         return written
+
+    def _write(self, mark: Mark, payload: bytes, part: list[int] | None = None) -> int:
+        """Add an entry, which may be a part of a snapshot."""
+        version = self.head.version + 1
+        header = {"kind": _KIND, "version": version, "token": mark.token, "part": part}
+        data = pack(header, payload)
+        self.store.write_entry(version, data)
+        self.store.write_mark(version, astuple(mark))
+        rows = self.head.rows + mark.rows
+        self.head = replace(self.head, version=version, token=mark.token, rows=rows)
+        return len(data)
 
     def remember(self, newest: int) -> None:
         """Say that the rows up to this time are of the past: what comes up to it is late."""
@@ -177,8 +194,10 @@ class Log:
             start, end = i * count // pieces, (i + 1) * count // pieces
             yield rows.slice(start, end - start)
 
-    def read(self, first: int) -> Iterator[tuple[Any, Mark]]:
-        """Yield the rows of each entry from `first` on, and its mark."""
+    def read(self, first: int) -> Iterator[Logged]:
+        """Yield what was logged from `first` on, one call after the other."""
+        tables: list[Any] = []
+        parts: list[bytes] = []
         for version in range(first, self.head.version + 1):
             mark = self.mark(version)
             data = self.store.read_entry(version)
@@ -187,10 +206,20 @@ class Log:
             header, payload = unpack(data, _KIND)
             if (header.get("version"), header.get("token")) != (version, mark.token):
                 raise StateError(f"the entry {version} of a bucket's log is not what was written")
+            part = header.get("part")
+            if part is not None:
+                parts.append(payload)
+                if len(parts) == part[1]:
+                    yield Logged(_table(b"".join(parts)), mark.judged, True)
+                continue
             batch = pa.ipc.read_record_batch(pa.py_buffer(payload), self.schema)
             if batch.num_rows != mark.rows:
                 raise StateError(f"the entry {version} of a bucket's log has lost rows")
-            yield pa.Table.from_batches([batch]), mark
+            tables.append(pa.Table.from_batches([batch]))
+            following = self.mark(version + 1)
+            if following is None or _batch(following) != _batch(mark):
+                yield Logged(pa.concat_tables(tables), mark.judged, False)
+                tables = []
 
     def evict(self, horizon: int | None) -> int:
         """Drop the oldest entries as long as nothing in them is newer than the horizon."""
@@ -206,17 +235,23 @@ class Log:
             self.head = replace(self.head, horizon=horizon)
         return dropped
 
-    def compact(self, kept: Any, on: str, judged: int | None) -> int:
-        """Write the rows that are still needed as new entries, and drop all others."""
-        before = self.head.version
-        written = self.append(kept, on, judged)
-        if written == 0:
-            # There is nothing to write, but who holds the old entries must not catch up from them.
-            self.head = replace(self.head, token=secrets.token_hex(8))
+    def compact(self, kept: Any, judged: int | None) -> int:
+        """Write the rows that are still needed as a snapshot, and drop all entries before it."""
+        before, written, batch = self.head.version, 0, secrets.token_hex(8)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, kept.schema) as writer:
+            writer.write_table(kept.combine_chunks())
+        data = sink.getvalue().to_pybytes()
+        count = -(-len(data) // self.entry_bytes)
+        for i in range(count):
+            # It leaves with the next one, so that no time is too late for it.
+            mark = Mark(_NEVER, f"{batch}-{i}", judged, kept.num_rows if i == 0 else 0)
+            piece = data[i * self.entry_bytes : (i + 1) * self.entry_bytes]
+            written += self._write(mark, piece, [i, count])
         while self.head.oldest <= before:
-            mark = self.mark(self.head.oldest)
-            assert mark is not None
-            self._drop_oldest(mark.rows)
+            gone = self.mark(self.head.oldest)
+            assert gone is not None
+            self._drop_oldest(gone.rows)
         return written
 
     def _drop_oldest(self, rows: int) -> None:
@@ -231,6 +266,18 @@ class Log:
         fields = astuple(head)
         self.store.write_head((*fields, _checksum(fields)))
         self._saved = head
+
+
+def _batch(mark: Mark) -> str:
+    return mark.token.partition("-")[0]
+
+
+def _table(data: bytes) -> Any:
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            return reader.read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise StateError(f"the snapshot in a bucket's log cannot be read: {error}") from None
 
 
 def _head(found: tuple[Any, ...]) -> Head:

@@ -25,11 +25,10 @@ from pyspark.sql.types import (
 )
 
 from slidefold.errors import StateError
-from slidefold.live.engine import Engine
-from slidefold.live.lateness import judge
 from slidefold.rolling import Rolling
 from slidefold.spark.bucket import Counts, Maker, Outcome, step
 from slidefold.spark.cache import WORKER, Cache, NoCache
+from slidefold.spark.engines import maker_of
 from slidefold.spark.identity import differences, digest
 from slidefold.spark.log import Log
 from slidefold.spark.packing import NEWEST, PACKET, decode, encode, pieces
@@ -73,16 +72,7 @@ class Job:
     @cached_property
     def maker(self) -> Maker:
         """How engines are made."""
-        definition, schema, emit, id = self.definition, self.schema, self.emit, self.id
-        return Maker(
-            schema,
-            definition.on,
-            lambda: Engine(definition, schema, emit, id),
-            lambda kept, emitted, horizon: Engine.rebuild(
-                definition, schema, emit, id, kept, emitted, horizon
-            ),
-            lambda rows, watermark: judge(rows, definition.on, watermark),
-        )
+        return maker_of(self.definition, self.schema, self.emit, self.id)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was found once, which has functions in it."""
@@ -137,7 +127,8 @@ class BucketProcessor(StatefulProcessor):
         log.remember(initialState[NEWEST])
         if initialState[PACKET] is not None:
             batch = decode(bytes(initialState[PACKET]), self.job.schema)
-            log.append(pa.Table.from_batches([batch]), self.job.definition.on, None)
+            rows = pa.Table.from_batches([batch])
+            log.append(rows, self.job.definition.on, log.head.emitted)
         log.save()
 
     def close(self) -> None:

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
-from slidefold.live.engine import EMITS
+from slidefold.live.engine import Engine
+from slidefold.live.revise import REVISION
 from slidefold.rolling import Rolling
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
@@ -127,10 +128,13 @@ def job_of(
     """Return what workers need to know, for rows of this Arrow schema."""
     if definition.order == "input":
         raise DefinitionError("order='input' has no meaning in a stream: name columns to order by")
-    _require_one_of("emit", emit, EMITS)
     _require_one_of("late", late, _LATE)
     ids = (id,) if isinstance(id, str) else tuple(id)
     made = result_schema(definition, schema, types)
+    # It refuses here, on the driver, what it would refuse in a worker.
+    added = Engine(definition, schema, emit, ids).result
+    if REVISION in added.names:
+        made = made.append(added.field(REVISION))
     return Job(
         definition=definition,
         schema=schema,
