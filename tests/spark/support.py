@@ -54,16 +54,17 @@ def near(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def assert_same(found: Any, expected: Any, used: tuple[str, ...], what: str = "") -> None:
+def assert_same(found: Any, expected: Any, definition: Any, what: str = "") -> None:
     """Compare rows as multisets: those that are equal in all columns used may swap results."""
     assert found.column_names == expected.column_names, what
-    new = [name for name in expected.column_names if name not in used]
-    kept = [name for name in used if name in expected.column_names]
-    for name in [*kept, *new]:
+    for name in expected.column_names:
         # Lists name their items in other words.
         got, due = found.schema.field(name).type, as_spark(expected.schema.field(name).type)
         assert str(got).replace("element", "item") == str(due), f"{what} {name}: {got}, not {due}"
-    left, right = (rows_of(part, [*kept, *new]) for part in (found, expected))
+    names = list(expected.column_names)
+    if definition.slide is None:
+        names = [*definition.used, *definition.columns]
+    left, right = (rows_of(part, names) for part in (found, expected))
     assert len(left) == len(right), what
     for a, b in zip(left, right, strict=True):
         assert all(near(x, y) for x, y in zip(a, b, strict=True)), f"{what}: {a} and not {b}"
@@ -78,7 +79,8 @@ def collected(results: list[Any]) -> list[Any]:
         packed.append(numbered.mapInArrow(_packing(i, names), "place int, data binary"))
     found: list[list[Any]] = [[] for _ in results]
     for place, data in reduce(lambda a, b: a.unionAll(b), packed).collect():
-        found[place].append(pa.ipc.open_stream(bytes(data)).read_all())
+        # Workers label instants with the zone of the session.
+        found[place].append(spark_table(pa.ipc.open_stream(bytes(data)).read_all()))
     return [
         pa.concat_tables(tables) if tables else empty(data)
         for tables, data in zip(found, results, strict=True)

@@ -47,9 +47,7 @@ def agree(spark: Any, runs: list[tuple[Any, pa.Table, dict[str, Any]]]) -> None:
 
     results = [d.run(frame(spark, table, 3), **options) for d, table, options in runs]
     for (d, table, options), found in zip(runs, collected(results), strict=True):
-        due = d.run(table)
-        used = d.used if d.slide is None else tuple(due.column_names)
-        assert_same(found, due, used, f"{d} {options}")
+        assert_same(found, d.run(table), d, f"{d} {options}")
 
 
 def test_keys_whatever_the_partitions(spark: Any) -> None:
@@ -156,7 +154,7 @@ def test_the_zone_of_the_session_does_not_matter(spark: Any) -> None:
                 data = frame(spark, table)
                 for partitions in (1, 3):
                     found = definition.run(data, partitions=partitions).toArrow()
-                    assert_same(found, due, definition.used, f"{on} {zone} {partitions}")
+                    assert_same(found, due, definition, f"{on} {zone} {partitions}")
             finally:
                 spark.conf.set("spark.sql.session.timeZone", "America/New_York")
 
@@ -211,7 +209,7 @@ def test_presorted_is_verified(spark: Any) -> None:
     data = frame(spark, table)
     placed = data.repartition(2, "k")
     found = definition.run(placed.sortWithinPartitions("k", "t"), presorted=True).toArrow()
-    assert_same(found, definition.run(table), definition.used)
+    assert_same(found, definition.run(table), definition)
     with pytest.raises(DataError, match="presorted=True needs each key in one partition, k="):
         definition.run(data.repartition(2, "id"), presorted=True)
     with pytest.raises(

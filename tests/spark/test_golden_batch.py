@@ -33,14 +33,14 @@ def check(spark: Any, chosen: list[Case], **options: Any) -> None:
     ]
     wrong = []
     for case, definition, found in zip(chosen, definitions, collected(results), strict=True):
-        expected, used = case.expect, tuple(case.expect.column_names)
+        expected = case.expect
         if definition.slide is None:
-            expected, used = case.data, definition.used
+            expected = case.data
             for name in case.expect.column_names:
                 expected = expected.append_column(name, case.expect[name])
         expected = spark_table(expected)
         try:
-            assert_same(found.select(expected.column_names), expected, used, case.name)
+            assert_same(found.select(expected.column_names), expected, definition, case.name)
         except AssertionError as error:
             wrong.append(str(error))
     assert not wrong, "\n".join(wrong)
