@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,11 @@ def test_sides_that_are_slow_get_fewer_rows() -> None:
     assert asked == [2_000, 20_000]
     patient = operators.Sizes(30_000, (10,), 1, 0.0, (10,))
     assert operators._affordable(len, table, patient) == 2_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_memory_is_that_of_the_run_alone() -> None:
+    """However much the process has had that measures: a result of 8 MB is seen to grow."""
+    large = np.ones(40_000_000)  # 320 MB, more than the measured process ever has
+    assert large[-1] == 1
+    assert operators._memory(1_000_000, 10)["megabytes"] > 7

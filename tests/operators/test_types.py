@@ -166,6 +166,25 @@ def test_differences_and_sums() -> None:
     assert last(sf.sum(dtype="float32"), 0.1) == 0.10000000149011612
 
 
+def test_pairs_of_numbers() -> None:
+    """Each column has a type of its own; decimals and uint64 are taken as floats."""
+    rows = [(1, 2.0), (3, 2.5), (2, 7.25), (-5, 1.0)]
+    for make in (sf.covariance, sf.correlation, sf.trend):
+        plain = sf.Window(make(), sf.rows(3))
+        narrow = sf.Window(make(dtype="int8", key_dtype="float32"), sf.rows(3))
+        exact = sf.Window(make(dtype="decimal(4, 1)", key_dtype="decimal(9, 3)"), sf.rows(3))
+        for x, y in rows:
+            due = plain.push((x, y))
+            assert narrow.push((x, y)) == (due if due is None else pytest.approx(due, rel=1e-12))
+            assert exact.push((Decimal(x), Decimal(y))) == due
+        with unchanged(narrow), refused(ValueTypeError, "from -128 to 127"):
+            narrow.push((300, 1.0))
+        with unchanged(narrow), refused(ValueTypeError, "pair"):
+            narrow.push(3)
+    some = sf.Window(sf.any(dtype="uint8"), sf.rows(2))
+    assert [some.push(x) for x in (0, 3, 0, 0)] == [False, True, True, False]
+
+
 def test_in_every_algorithm_and_in_products() -> None:
     """A codec is part of the operator, so that everything that takes operators takes it."""
     days = [date(2024, 1, d) for d in (3, 1, 2, 9, 4)]

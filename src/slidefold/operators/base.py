@@ -10,12 +10,18 @@ from typing import Any
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError
 from slidefold.operators.over import Over, over
-from slidefold.operators.types import Coding, coding, known_types, native_text, spelled
+from slidefold.operators.types import (
+    Coding,
+    coding,
+    has_two_columns,
+    known_types,
+    native_text,
+    spelled,
+)
 
 NUMBERS = ("float64", "int64")
 KEYS = ("float64", "int64", "str")
 VALUES = ("float64", "int64", "str", "object")
-_BY = ("max_by", "min_by")  # of two columns, each with a type of its own
 Param = int | float | str | tuple[float, ...]
 
 
@@ -46,7 +52,7 @@ class Operator:
         """The name under which the native registry knows the operator."""
         if self.codings:
             return "coded"
-        compared = self.key_dtype if self.name in _BY else self.dtype
+        compared = self.key_dtype if has_two_columns(self.name) else self.dtype
         if compared == "str" and native_text(self.name):
             return f"text_{self.name}"
         return self.variant or self.name
@@ -59,7 +65,8 @@ class Operator:
         >>> [coding.base for coding in sf.max(dtype="date").codings]
         ['int64']
         """
-        dtypes = (self.dtype, self.key_dtype) if self.name in _BY else (self.dtype,)
+        two = has_two_columns(self.name)
+        dtypes = (self.dtype, self.key_dtype) if two else (self.dtype,)
         found = [coding(self.name, dtype) for dtype in dtypes if dtype not in self._plain]
         if not any(found):
             return ()
@@ -87,7 +94,7 @@ class Operator:
         if not codings:
             return dict(self.params)
         first, last = codings[0], codings[-1]
-        key_dtype = last.base if self.name in _BY else self.key_dtype
+        key_dtype = last.base if has_two_columns(self.name) else self.key_dtype
         return {
             "inner": replace(self, dtype=first.base, key_dtype=key_dtype),
             "codecs": tuple(each.codec for each in codings),

@@ -20,7 +20,9 @@ _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 _VALUES = {"min", "max", "first", "last", "nth", "collect", "collect_distinct", "top_k", "m4"}
 _COUNTS = {"max_count", "min_count", "approx_distinct"}
 _PAIRS = {"max_by", "min_by"}
+_TWO_NUMBERS = {"covariance", "correlation", "trend", "decayed_mean"}
 _REALS = {"mean", "geomean", "var", "std", "relative_variation", "histogram", "moments"}
+_REALS |= _TWO_NUMBERS
 _TEXTS = {"min", "max", "max_count", "min_count", "max_by", "min_by", "top_k"}
 
 
@@ -31,6 +33,11 @@ class Coding:
     base: str
     codec: str
     result: str
+
+
+def has_two_columns(name: str) -> bool:
+    """Tell whether an operator takes pairs, each part of a type of its own."""
+    return name in _PAIRS or name in _TWO_NUMBERS
 
 
 def native_text(name: str) -> bool:
@@ -75,7 +82,7 @@ def coding(name: str, dtype: str) -> Coding | None:
     if name in _COUNTS:
         return Coding(base, dtype, "plain")
     if dtype in (*NARROW, "float32", "bool"):
-        adds = name in _REALS or name in ("sum", "range", "median", "quantile")
+        adds = name in _REALS or name in ("sum", "range", "median", "quantile", "any", "all")
         return Coding(base, dtype, "plain") if adds else None
     if name == "range":
         apart = {"date": "days", "timestamp": "duration", "timestamp[UTC]": "duration"}
