@@ -1,4 +1,4 @@
-"""The demo runs as `make demo` runs it, and prints what numpy finds in the published table."""
+"""The example of live windows runs, and prints what numpy finds in the published table."""
 
 import re
 import subprocess

