@@ -1,7 +1,9 @@
 """The documentation is true: blocks and docstrings run, links lead somewhere, tables are complete.
 
-The python blocks of a page run in order and share their names. A line `expression  # -> text` must
-give an object whose repr is that text.
+The blocks of a page run in order, in a folder of their own. Python blocks share their names; a line
+`expression  # -> text` must give an object whose repr is that text. A block with `title="name"` is
+written to a file of that name. In a console block `$ slidefold ...  # exit 2` is a command and its
+exit code (0 if not said); the lines below must be among what it says, in that order.
 """
 
 import ast
@@ -9,6 +11,10 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +25,11 @@ from slidefold.algorithms import REGISTRY
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<source>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+COMMAND = re.compile(r"^\$ slidefold (?P<words>.*?)(?:\s+# exit (?P<code>\d+))?$")
 CLAIM = re.compile(r"#\s*->\s*(.*)$")
 
 
@@ -37,13 +47,33 @@ def run_block(source: str, path: Path, first_line: int, names: dict[str, object]
             assert repr(value) == claim[1].strip(), f"{path.name}:{node.lineno}"
 
 
+def run_console(source: str, page: Path) -> None:
+    """Run the commands of a block, in the current folder, and look for what they should say."""
+    said: Iterator[str] = iter(())
+    for line in source.splitlines():
+        command = COMMAND.match(line)
+        if command is None:
+            assert any(line.strip() == each.strip() for each in said), f"{page.name}: {line}"
+            continue
+        words = [sys.executable, "-m", "slidefold.cli", *shlex.split(command["words"])]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == int(command["code"] or 0), done.stdout + done.stderr
+        said = iter([*done.stdout.splitlines(), *done.stderr.splitlines()])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": "__docs__"}
     for block in BLOCK.finditer(text):
-        run_block(block[1], page, text.count("\n", 0, block.start(1)) + 1, names)
+        if block["title"]:
+            Path(block["title"]).write_text(block["source"], encoding="utf-8")
+        elif block["kind"] == "console":
+            run_console(block["source"], page)
+        elif block["kind"] == "python":
+            line = text.count("\n", 0, block.start("source")) + 1
+            run_block(block["source"], page, line, names)
     names.clear()  # a window, its operator's functions and these names are a cycle
 
 
@@ -51,6 +81,17 @@ def test_a_false_claim_is_found() -> None:
     run_block("1 + 1  # -> 2\n", Path("page.md"), 1, {})
     with pytest.raises(AssertionError, match=r"page\.md:8"):
         run_block("x = 1\n\nx + 1  # -> 3\n", Path("page.md"), 6, {})
+
+
+def test_what_a_command_does_not_say_is_found() -> None:
+    run_console(
+        "$ slidefold --help\nSliding-window features from a file that says what is computed.\n",
+        Path("p"),
+    )
+    with pytest.raises(AssertionError, match="Never said"):
+        run_console("$ slidefold --help\nNever said\n", Path("p"))
+    with pytest.raises(AssertionError, match="No such command"):
+        run_console("$ slidefold nothing\n", Path("p"))
 
 
 MADE_BY_THE_SITE = {ROOT / "docs" / "reference" / "api.md"}
