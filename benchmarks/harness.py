@@ -72,6 +72,29 @@ def best_of(sides: Mapping[str, Side], *, rounds: int, seconds: float) -> dict[s
     return {name: Timing(min(times), len(times)) for name, times in taken.items()}
 
 
+# ---- memory -----------------------------------------------------------------------------------
+
+# The largest memory of this program alone: ru_maxrss would begin with that of the process which
+# started it, and where that was larger nothing would seem to grow.
+_LARGEST = """
+def largest():
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+"""
+
+
+def measured_apart(program: str, *words: object) -> list[float]:
+    """Run a program in a process of its own, where `largest()` is the most memory it ever had.
+
+    Returns the numbers that it prints.
+    """
+    paths = [str(ROOT), str(Path(slidefold.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, "-c", _LARGEST + program, *map(str, words)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
+
+
 # ---- the record -------------------------------------------------------------------------------
 
 

@@ -9,11 +9,8 @@ distinct counts are goals of their own.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +19,7 @@ import pyarrow as pa
 
 import slidefold as sf
 from benchmarks.column_peers import time_peers
-from benchmarks.harness import ROOT, Row, Side, best_of, pivot
+from benchmarks.harness import Row, Side, best_of, measured_apart, pivot
 from benchmarks.operator_peers import peers
 from slidefold.operators import NAMED
 
@@ -170,34 +167,26 @@ def _time_windows(window: int, sizes: Sizes) -> list[Row]:
     ]
 
 
-# The largest memory of this program alone: ru_maxrss would begin with that of the process which
-# started it, and where that was larger nothing would seem to grow.
 _MEMORY = """
-import sys
+
 import numpy as np
 import pyarrow as pa
 import slidefold as sf
-def largest():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 rows, window = int(sys.argv[1]), int(sys.argv[2])
 made = sf.rolling(on="t", order="input", r=sf.approx_distinct("i").over(window))
 made.run(pa.table({"t": np.arange(1000), "i": np.arange(1000)}))
 table = pa.table({"t": np.arange(rows), "i": np.arange(rows)})
 before = largest()
 made.run(table)
-print((largest() - before) / 1024)
+print((largest() - before) / 2**20)
 """
 
 
 def _memory(rows: int, window: int) -> Row:
     """What distinct counts add to the largest memory of a process, their result included."""
-    paths = [str(ROOT), str(Path(sf.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    words = [sys.executable, "-c", _MEMORY, str(rows), str(window)]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    (megabytes,) = measured_apart(_MEMORY, rows, window)
     place = {"part": "memory", "operator": "approx_distinct", "window": window}
-    return {**place, "side": "slidefold", "megabytes": float(done.stdout)}
+    return {**place, "side": "slidefold", "megabytes": megabytes}
 
 
 def show(rows: list[Row]) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +12,7 @@ import pyarrow as pa
 
 import slidefold as sf
 from benchmarks import column_peers
-from benchmarks.harness import Row, Side, best_of, pivot
+from benchmarks.harness import Row, Side, best_of, measured_apart, pivot
 
 # One thread a side; Polars reads this once, when it is first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -122,28 +120,21 @@ def _six(keys: int, count: int) -> Any:
 
 
 _MEMORY = """
-import resource, sys
+import sys
 from benchmarks.figures.rolling import table_of, _six
 rows, keys = int(sys.argv[1]), int(sys.argv[2])
 definition = _six(keys, 1)
 definition.run(table_of(1000, keys))
 table = table_of(rows, keys)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = largest()
 result = definition.run(table)
-grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-print(grown * 1024, table.nbytes, result.nbytes)
+print(largest() - before, table.nbytes, result.nbytes)
 """
 
 
 def _memory(rows: int, keys: int) -> Row:
-    """What a run adds to the largest memory of a process, beside input and output."""
-    done = subprocess.run(
-        [sys.executable, "-c", _MEMORY, str(rows), str(keys)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    grown, given, result = (int(word) for word in done.stdout.split())
+    """What a run adds to the largest memory of a process."""
+    grown, given, result = measured_apart(_MEMORY, rows, keys)
     return {
         "part": "memory",
         "operator": "sum",
