@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -168,7 +169,7 @@ def _time_windows(window: int, sizes: Sizes) -> list[Row]:
 
 
 _MEMORY = """
-
+import sys
 import numpy as np
 import pyarrow as pa
 import slidefold as sf
