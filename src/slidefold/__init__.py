@@ -7,6 +7,7 @@ algorithm says how to do it without starting over.
 from slidefold import algorithms, errors
 from slidefold._native import BloomFilter, CountMinSketch, Moments, NaiveBayesModel
 from slidefold.laws import Report, check
+from slidefold.live import Live
 from slidefold.operators import (
     Fold,
     Operator,
@@ -79,6 +80,7 @@ __all__ = [
     "CountMinSketch",
     "Delta",
     "Fold",
+    "Live",
     "Moments",
     "NaiveBayesModel",
     "Operator",

@@ -16,7 +16,7 @@ Everything that `import slidefold as sf` offers, from its docstrings. The operat
 [a page of their own](operators.md).
 """
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Definitions over tables": ("rolling", "Rolling", "Over"),
+    "Definitions over tables": ("rolling", "Rolling", "Over", "Live"),
     "Windows": ("time", "rows", "delta", "session", "punctuated"),
     "One live window": ("Window", "plan", "Plan"),
     "Operators of your own": ("operator", "Fold", "check", "Report"),

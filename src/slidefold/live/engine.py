@@ -125,6 +125,11 @@ class Engine:
         return self._mode.rows
 
     @property
+    def by_key(self) -> tuple[str, ...]:
+        """The columns that are kept as states by key, and need no history."""
+        return self._mode.by_key.names
+
+    @property
     def nbytes(self) -> int:
         """The size of the rows that are held, in bytes."""
         return self._mode.nbytes

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.engine import slide_table
-from slidefold.live.frames import OLDEST
+from slidefold.live.frames import OLDEST, of_same_keys
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
-from slidefold.windows import EveryTime, Session
+from slidefold.windows import EveryTime, EveryWindow, Session
 
 
 class Final(Kept):
@@ -48,11 +48,22 @@ class Final(Kept):
         definition = self.definition
         if definition.slide is None:
             return self.answers(lambda: self.history, due, watermark)
-        ordered = self.ordered(pa.concat_tables([self.history, self.read(due)]))
         since = OLDEST if self.watermark is None else self.watermark
+        rows = pa.concat_tables([self._ending(due, since, watermark), self.read(due)])
+        ordered = self.ordered(rows)
         slide = definition.slide.slide(ordered.rows, self.windows, (since, watermark))
         found = slide_table(definition, ordered, slide)
         return found.take(pa.array(np.argsort(slide.end, kind="stable")))
+
+    def _ending(self, due: Any, since: int, watermark: int) -> Any:
+        """Return the history of keys that may have an end between two watermarks."""
+        slide = self.definition.slide
+        if isinstance(slide, EveryTime):
+            ends = slide.next_end(since, self.clock) <= watermark
+            return self.history if ends else self.history.slice(0, 0)
+        if any(isinstance(window, Session) for window in self.windows) and slide == EveryWindow():
+            return self.history  # they are over without a row
+        return of_same_keys(self.history, due, self.definition.by)
 
     def next_due(self) -> int | None:
         """Return a watermark before which nothing is due if no more rows come."""

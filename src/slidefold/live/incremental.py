@@ -203,6 +203,11 @@ class Incremental:
             self.rest = replace(definition, items=left) if left else None
         self.clear()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are kept by key."""
+        return tuple(self.chosen)
+
     def clear(self) -> None:
         """Forget all rows."""
         overs = self.definition.columns

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 LATE = ("drop", "side", "raise")
 FLAG = "late"
+WHEN = {
+    "final": "a result comes out once, when the watermark has passed it",
+    "arrival": "a row comes out with its batch, over all rows known then",
+    "revise": "a result comes out at once, and again when a late row has changed it",
+    "change": "a result comes out when it is final and differs from the one before of its key",
+}
 
 
 class Live:
@@ -129,6 +135,27 @@ class Live:
     def nbytes(self) -> int:
         """The size of the rows that are held, in bytes."""
         return 0 if self._engine is None else self._engine.nbytes
+
+    def explain(self) -> str:
+        """Say when results come out, what is kept, and which columns need no history.
+
+        The last is known once rows have been fed, since it depends on their types.
+        """
+        kept = dict.fromkeys(over.window.retention() for _, over in self.definition.items)
+        lines = [
+            str(self.definition),
+            f"emit={self.emit!r}: {WHEN[self.emit]}",
+            f"  watermark: the newest time minus {self.lateness}; at or before it rows are late",
+            f"  keeps:     by key, rows after the watermark and {', '.join(kept)} before it",
+        ]
+        if self._engine is not None:
+            by_key = set(self._engine.by_key)
+            again = [name for name, _ in self.definition.items if name not in by_key]
+            if by_key:
+                lines.append(f"  by key:    {', '.join(sorted(by_key))}: a row costs what it adds")
+            if again:
+                lines.append(f"  folded:    {', '.join(again)}: with what windows of its keys hold")
+        return "\n".join(lines)
 
     def to_bytes(self) -> bytes:
         """Return the state, with which `from_bytes` goes on."""

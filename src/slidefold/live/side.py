@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition
 from slidefold.errors import StateError
+from slidefold.live.incremental import Incremental
 
 _PREFIX = b"slidefold."
 
@@ -17,6 +18,7 @@ class Mode(Protocol):
     """When results come out: what an engine asks of it."""
 
     watermark: int | None
+    by_key: Incremental
 
     def __init__(self, definition: Definition, rows: Any) -> None:
         """Start from an empty table with the columns of the rows to come."""

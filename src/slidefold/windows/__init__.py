@@ -3,7 +3,7 @@
 from slidefold.windows.clock import Clock, Length
 from slidefold.windows.counted import counted
 from slidefold.windows.delta import Delta, delta
-from slidefold.windows.every import Every, EveryRows, EveryTime, Slide, every_of
+from slidefold.windows.every import Every, EveryRows, EveryTime, EveryWindow, Slide, every_of
 from slidefold.windows.kinds import KINDS, WindowKind, window_of
 from slidefold.windows.punctuated import Punctuated, punctuated
 from slidefold.windows.retention import needed_rows, reach_back
@@ -20,6 +20,7 @@ __all__ = [
     "Every",
     "EveryRows",
     "EveryTime",
+    "EveryWindow",
     "Frames",
     "Length",
     "Punctuated",
