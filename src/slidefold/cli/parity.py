@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +83,7 @@ def compare_engines(
             due = pipeline.features.run(accepted)
             if newest is not None:
                 ends = pipeline.features.on if pipeline.features.slide is None else "window_end"
-                due = due.filter(pc.less_equal(due[ends], pa.scalar(newest, due[ends].type)))
+                due = due.filter(pc.less_equal(due[ends], newest.cast(due[ends].type)))
             names = [name for name in due.column_names if name not in pipeline.features.columns]
             columns = list(pipeline.features.columns)
             difference = compare(due, found, names, columns, tolerance)
@@ -180,7 +181,9 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         size = max(1, len(table) if single else -(-len(table) // _BATCHES))
         written = in_microseconds(table)
         for i in range(0, max(len(table), 1), size):
-            pyarrow.parquet.write_table(written.slice(i, size), source / f"{i:012}.parquet")
+            file = source / f"{i:012}.parquet"
+            pyarrow.parquet.write_table(written.slice(i, size), file)
+            os.utime(file, (i // size, i // size))  # Spark takes the oldest first
         settings = replace(
             pipeline.stream,
             watermark=lateness,
