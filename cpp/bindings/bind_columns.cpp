@@ -132,20 +132,6 @@ nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handl
 
 void bind_columns(nb::module_& m) {
   m.def("order_rows", order_rows_of, nb::arg("groups").none(), nb::arg("count"), nb::arg("times"));
-  m.def(
-      "sort_rows",
-      [](nb::handle groups, const Whole& times) -> nb::object {
-        nb::object codes = nb::none();
-        std::size_t count = 0;
-        if (!groups.is_none()) {
-          codes = nb::cast<nb::object>(groups).attr("astype")("int32");
-          count =
-              times.shape(0) == 0 ? 0 : nb::cast<std::size_t>(nb::int_(groups.attr("max")())) + 1;
-        }
-        nb::object order = order_rows_of(codes, count, times)[0];
-        return order.is_none() ? order : nb::object(order.attr("astype")("int64"));
-      },
-      nb::arg("groups").none(), nb::arg("times"));
   m.def("number_keys", number_keys_of);
   m.def("put_back", put_back);
   m.def("time_frames", frames_of);
