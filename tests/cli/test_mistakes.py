@@ -174,6 +174,22 @@ def test_streams_need_a_watermark(tmp_path: Path) -> None:
     assert [key for key, _ in found] == ["stream.watermark", "stream.checkpoint"]
 
 
+def test_a_spark_stream_continues_with_its_results_or_not_at_all(tmp_path: Path) -> None:
+    text = PIPELINE.replace("[sink]", '[stream]\nwatermark = "1h"\ncheckpoint = "c"\n[sink]')
+    file = write(tmp_path, text)
+    load(file, stream=True, engine="spark")
+    (tmp_path / "out.parquet").mkdir()
+    with pytest.raises(PipelineError, match="exists: remove it"):
+        load(file, stream=True, engine="spark")
+    (tmp_path / "c").mkdir()
+    load(file, stream=True, engine="spark")
+    (tmp_path / "out.parquet").rmdir()
+    with pytest.raises(PipelineError, match=r"stream\.checkpoint: .* and the results are not"):
+        load(file, stream=True, engine="spark")
+    wrong = text.replace('path = "out.parquet"', 'format = "console"')
+    assert mistakes(tmp_path, wrong, stream=True, engine="spark")[0][0] == "sink.format"
+
+
 def test_a_file_that_is_none(tmp_path: Path) -> None:
     for path, reason in ((tmp_path / "p.toml", "no such file"), (tmp_path, "is a folder")):
         with pytest.raises(PipelineError, match=reason):

@@ -34,8 +34,8 @@ def guarded(out: Output) -> Iterator[None]:
     except SlidefoldError as error:
         out.error(str(error))
         raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        out.error("stopped: nothing was written", stopped=True)
+    except KeyboardInterrupt as stop:
+        out.error(f"stopped: {stop or 'nothing was written'}", stopped=True)
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
         # Whoever read the output has gone; Python would complain once more at its end.

@@ -31,6 +31,10 @@ Streams = Annotated[
         help="Take rows as they arrive, late ones too, as the table [stream] says.",
     ),
 ]
+Follow = Annotated[
+    bool,
+    typer.Option("--follow", help="On Spark: keep taking new files until Ctrl-C stops it."),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace the result of an earlier run.")
 ]

@@ -6,15 +6,27 @@ from slidefold.cli.guard import guarded
 from slidefold.cli.local import run_local
 from slidefold.cli.local_stream import stream_local
 from slidefold.cli.on_spark import run_spark
-from slidefold.cli.options import AsJson, Engine, Engines, Master, Overwrite, PipelineFile, Streams
+from slidefold.cli.options import (
+    AsJson,
+    Engine,
+    Engines,
+    Follow,
+    Master,
+    Overwrite,
+    PipelineFile,
+    Streams,
+)
 from slidefold.cli.output import Output
 from slidefold.cli.pipeline import load
+from slidefold.cli.spark_stream import stream_spark
+from slidefold.errors import UsageError
 
 
 def run(
     pipeline: PipelineFile,
     engine: Engines = Engine.local,
     stream: Streams = False,
+    follow: Follow = False,
     master: Master = "local[*]",
     overwrite: Overwrite = False,
     json: AsJson = False,
@@ -22,7 +34,8 @@ def run(
     """Run a pipeline file: read its source, compute its features, write its sink.
 
     Everything is checked before anything starts, and every mistake is listed. Results appear under
-    their name when they are whole; a run that fails or is stopped leaves nothing behind.
+    their name when they are whole; a run that fails or is stopped leaves nothing behind. A stream
+    on Spark goes on from its checkpoint; what it has written is whole at any time.
 
     A pipeline file, with paths relative to its folder:
 
@@ -44,14 +57,19 @@ def run(
         [stream]                     # for --stream
         watermark = "10m"            # how late rows may come
         late = "drop"                # and count them; or side: flagged, in the results
+        checkpoint = "checkpoint"    # on Spark: where a stream goes on
 
         [sink]
         path = "features.parquet"    # .csv, .jsonl, or format = "console"
     """
     out = Output(json)
     with guarded(out):
+        if follow and not (stream and engine is Engine.spark):
+            raise UsageError("--follow needs --engine spark --stream")
         made = load(pipeline, engine=engine, stream=stream, overwrite=overwrite)
-        if engine is Engine.spark:
+        if engine is Engine.spark and stream:
+            stream_spark(made, out, overwrite, master, follow)
+        elif engine is Engine.spark:
             run_spark(made, out, overwrite, master)
         elif stream:
             stream_local(made, out, overwrite)

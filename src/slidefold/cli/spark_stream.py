@@ -94,6 +94,8 @@ def watch(query: Any, out: Output) -> dict[str, int]:
                     bar.tell(f"batch {told}: {said.replace('_', ' ')}")
                     facts = {"batch": told, "watermark": progress.eventTime.get("watermark")}
                     out.step("batch", f"batch {told}: {said.replace('_', ' ')}", **facts, **batch)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("what was written is whole, and the next run goes on") from None
     finally:
         query.stop()
     return total
