@@ -35,7 +35,7 @@ def guarded(out: Output) -> Iterator[None]:
         out.error(str(error))
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt as stop:
-        out.error(f"stopped: {stop or 'nothing was written'}", stopped=True)
+        out.error(f"stopped: {str(stop) or 'nothing was written'}", stopped=True)
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
         # Whoever read the output has gone; Python would complain once more at its end.
