@@ -231,3 +231,29 @@ def test_equality_of_the_helper() -> None:
     assert equal(pa.array([1.0, None]), pa.array([1.0, None]))
     assert not equal(pa.array([1.0, None]), pa.array([None, 1.0]))
     assert not equal(pa.array([1]), pa.array([1.0]))
+
+
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@pytest.mark.parametrize("make", [pa.timestamp, pa.duration])
+@pytest.mark.parametrize("unit", UNITS)
+def test_times_beside_values_are_seconds(make: Any, unit: str) -> None:
+    """A column in nanoseconds (pandas) and one in microseconds (Spark) give the same numbers."""
+    steps = pa.array([UNITS[unit] * second for second in (0, 600, 1800)])
+    table = pa.table({"n": [1, 2, 3], "t": steps.cast(make(unit)), "x": [1.0, 3.0, 7.0]})
+    found = sf.rolling(
+        on="n",
+        slope=sf.trend("x", "t").over(2),
+        recent=sf.decayed_mean("x", "t", half_life=600).over(2),
+    ).run(table)
+    assert found["slope"].to_pylist() == [None, *map(pytest.approx, (2 / 600, 4 / 1200))]
+    recent = (1.0, (3 + 1 / 2) / (1 + 1 / 2), (7 + 3 / 4) / (1 + 1 / 4))
+    assert found["recent"].to_pylist() == [pytest.approx(value) for value in recent]
+
+
+def test_dates_beside_values_are_seconds() -> None:
+    days = pa.array([0, 2], pa.int32()).cast(pa.date32())
+    table = pa.table({"n": [1, 2], "t": days, "x": [1.0, 5.0]})
+    slope = sf.rolling(on="n", slope=sf.trend("x", "t").over(2)).run(table)["slope"]
+    assert slope.to_pylist() == [None, pytest.approx(4 / (2 * 86400))]

@@ -31,6 +31,7 @@ from slidefold.columns.values import (
     is_temporal,
     is_text,
     plain,
+    steps_per_second,
     take,
     to_arrow,
     whole_numbers,
@@ -245,6 +246,19 @@ def _bits(task: Task) -> Any:
     return to_arrow(found.fill_null(0).to_numpy().view(np.uint64), valid)
 
 
+def _beside_times(task: Task) -> Any:
+    """Fold values beside times in seconds, whatever unit a column of datetimes counts in."""
+    kind = plain(task.columns[1]).type
+    if not is_temporal(kind):
+        return fold_numbers(task)
+    steps = steps_per_second(kind)
+    if task.operator.name == "trend":
+        return pc.multiply(fold_numbers(task), steps)
+    half_life: Any = dict(task.operator.params)["half_life"]
+    in_steps = replace(task.operator, params=(("half_life", half_life * steps),))
+    return fold_numbers(replace(task, operator=in_steps))
+
+
 def fold_numbers(task: Task) -> Any:
     """Fold numbers or strings as they are: int64, float64, bool or str."""
     inputs = [read(task, i) for i in range(len(task.columns))]
@@ -277,7 +291,16 @@ def _objects(task: Task, data: list[Any]) -> Any:
         ) from None
 
 
-_ADDING = ("sum", "mean", "range", "bit_and", "bit_or", "bit_xor")  # no comparing, so no ranks
+_ADDING = (
+    "sum",
+    "mean",
+    "range",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "trend",
+    "decayed_mean",
+)  # no comparing, so no ranks
 FOLDS: dict[str, Callable[[Task], Any]] = {
     "count": _count,
     "first": _first,
@@ -299,6 +322,8 @@ FOLDS: dict[str, Callable[[Task], Any]] = {
     "sum": _sum,
     "mean": _mean,
     "range": _range,
+    "trend": _beside_times,
+    "decayed_mean": _beside_times,
     "bit_and": _bits,
     "bit_or": _bits,
     "bit_xor": _bits,

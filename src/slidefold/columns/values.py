@@ -26,6 +26,14 @@ def is_temporal(kind: Any) -> bool:
     return bool(pa.types.is_temporal(kind))
 
 
+def steps_per_second(kind: Any) -> float:
+    """Return how many units of a temporal type a second has."""
+    if pa.types.is_date32(kind):
+        return 1 / 86400
+    unit = "ms" if pa.types.is_date64(kind) else kind.unit
+    return {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit]
+
+
 def is_text(kind: Any) -> bool:
     """Tell whether a type holds strings."""
     types = pa.types

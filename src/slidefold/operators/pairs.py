@@ -62,7 +62,8 @@ def trend(
 ) -> Operator:
     """The slope of the line that fits x best (least squares), per unit of `ts`.
 
-    None where the rows have fewer than two different times. Times may be large, such as nanoseconds
+    Beside a column of datetimes or durations it is per second, whatever unit that counts in. None
+    where the rows have fewer than two different times. Times may be large, such as nanoseconds
     since 1970: `key_dtype="int64"` takes them as they are. Commutative. State: 56 bytes.
 
     >>> import slidefold as sf
@@ -83,6 +84,7 @@ def decayed_mean(
 ) -> Operator:
     """The mean that forgets: a row weighs half as much for every `half_life` it is old.
 
+    `half_life` is in units of `ts`; beside a column of datetimes or durations, in seconds.
     Weights are `2 ** -((newest ts - ts) / half_life)`, relative to the newest time in the window,
     in whatever order the times come; they never overflow. Commutative. State: 24 bytes; one power
     and one division a combine.
