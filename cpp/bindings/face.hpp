@@ -276,6 +276,10 @@ class FaceOf : public Face {
       flags[frame] = columns.lower_or_blank(frame, state, empty);
     };
     const auto run = [&] {
+      if constexpr (requires { ForColumns<Algorithm>::slide(op_, frames, frames, lift, lift); }) {
+        const std::size_t window = rows_window(lo, hi, frames);
+        if (window > 1) return fold_rows(lo, frames, window, lift, emit);
+      }
       if constexpr (requires { ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit); }) {
         ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit);
       } else {
@@ -344,6 +348,17 @@ class FaceOf : public Face {
     if (checked_) contents_.insert(contents_.end(), waiting_.begin(), waiting_.end());
     waiting_.clear();
     waiting_nulls_ = 0;
+  }
+
+  // Rows windows have kernels of their own, one call a group.
+  template <class Lift, class Emit>
+  void fold_rows(const std::int64_t* lo, std::size_t frames, std::size_t window, Lift& lift,
+                 Emit& emit) const {
+    for_groups(lo, frames, [&](std::size_t begin, std::size_t end) {
+      ForColumns<Algorithm>::slide(
+          op_, end - begin, window, [&](std::size_t row) { return lift(begin + row); },
+          [&](std::size_t row, const State& state) { emit(begin + row, state, false); });
+    });
   }
 
   // Step by step: the kernels know nothing of nulls.

@@ -108,6 +108,30 @@ def test_folds_of_frames_are_those_of_their_rows(algorithm: str, steps: Any) -> 
             assert data[i] == "".join(held)
 
 
+@pytest.mark.parametrize("algorithm", [name for name, *_ in _native.algorithms()])
+@given(lengths=st.lists(st.integers(1, 12), max_size=6), window=st.integers(1, 14))
+@settings(max_examples=40)
+def test_rows_windows_start_anew_with_each_group(
+    algorithm: str, lengths: list[int], window: int
+) -> None:
+    ends = np.cumsum(lengths, dtype=np.int64)
+    starts = np.repeat(ends - lengths, lengths)
+    rows = np.arange(len(starts))
+    lo = np.maximum(rows + 1 - window, starts)
+    values = np.random.default_rng(4).integers(0, 9, len(rows))
+    operators = {"subtract_on_evict": sf.sum(dtype="int64"), "slick_deque": sf.max(dtype="int64")}
+    operator = operators.get(algorithm, sf.std(dtype="int64"))
+    data, valid = _native.fold_frames(algorithm, operator, values, lo, rows + 1)
+    for i in range(len(rows)):
+        held = values[lo[i] : i + 1]
+        if operator.name == "std":
+            assert valid[i] == (len(held) > 1)
+            assert not valid[i] or data[i] == pytest.approx(held.std(ddof=1), abs=1e-12)
+        else:
+            assert valid[i]
+            assert data[i] == (held.sum() if operator.name == "sum" else held.max())
+
+
 class Ends:
     """The oldest and the newest number: plain states, and an order that matters."""
 

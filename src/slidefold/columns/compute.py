@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from slidefold.columns.folds import fold
 from slidefold.columns.grouping import Sorted
+from slidefold.columns.sliding import slide, slides
 from slidefold.operators import Over
-from slidefold.windows import Every, Frames, WindowKind
+from slidefold.windows import Every, Frames, SortedRows, WindowKind
 
 
 class Definition(Protocol):
@@ -48,6 +49,18 @@ def windows_of(definition: Definition) -> list[WindowKind]:
     return list(dict.fromkeys(over.window for over in definition.columns.values()))
 
 
+class FramesOf(dict[WindowKind, Frames]):
+    """The frames of each window over rows in order, found when they are asked for."""
+
+    def __init__(self, rows: SortedRows) -> None:
+        super().__init__()
+        self.rows = rows
+
+    def __missing__(self, window: WindowKind) -> Frames:
+        self[window] = found = window.frames(self.rows)
+        return found
+
+
 def fold_columns(
     definition: Definition,
     ordered: Sorted,
@@ -55,15 +68,20 @@ def fold_columns(
     threads: int = 1,
 ) -> dict[str, Any]:
     """Return the new columns, one result a frame."""
-    return {
-        name: fold(
+    whole = isinstance(frames, FramesOf)
+    found = {}
+    for name, over in definition.columns.items():
+        columns = tuple(ordered.rows.column(column) for column in over.operator.columns)
+        if whole and threads == 1 and slides(over, ordered.rows, columns):
+            found[name] = slide(over, columns)
+            continue
+        found[name] = fold(
             over.operator,
             over.window,
-            tuple(ordered.rows.column(column) for column in over.operator.columns),
+            columns,
             frames[over.window],
             over.min_count,
             over.algorithm,
             threads,
         )
-        for name, over in definition.columns.items()
-    }
+    return found

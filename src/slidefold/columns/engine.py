@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition, fold_columns, windows_of
+from slidefold.columns.compute import Definition, FramesOf, fold_columns, windows_of
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
@@ -29,8 +29,7 @@ def run(definition: Definition, data: Any, threads: int = 1) -> Any:
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
     windows = windows_of(definition)
     if definition.slide is None:
-        frames = {window: window.frames(ordered.rows) for window in windows}
-        found = fold_columns(definition, ordered, frames, threads)
+        found = fold_columns(definition, ordered, FramesOf(ordered.rows), threads)
         return source.append({name: ordered.back(values) for name, values in found.items()})
     slide = definition.slide.slide(ordered.rows, windows)
     return source.fresh(slide_table(definition, ordered, slide, threads))

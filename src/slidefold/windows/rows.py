@@ -45,8 +45,10 @@ class Rows:
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window: the last n rows, or the n before this one."""
-        hi = np.arange(len(rows)) + (self.closed == "right")
-        return np.maximum(hi - self.n, rows.group_start), hi
+        first = int(self.closed == "right")
+        hi = np.arange(first, len(rows) + first)
+        lo = hi - self.n
+        return np.maximum(lo, rows.group_start, out=lo), hi
 
     def retention(self) -> str:
         """What a window keeps, in words."""

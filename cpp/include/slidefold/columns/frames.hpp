@@ -55,6 +55,34 @@ inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_
   }
 }
 
+// The length of a rows window, if frames are those of one, group after group: frame i ends with row
+// i and starts with the group or so many rows before. Else 0.
+inline std::size_t rows_window(const std::int64_t* lo, const std::int64_t* hi, std::size_t frames) {
+  std::int64_t window = 0;
+  for (std::size_t i = 0; i < frames; ++i) {
+    if (hi[i] != static_cast<std::int64_t>(i) + 1) return 0;
+    window = std::max(window, hi[i] - lo[i]);
+  }
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < frames; ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    if (lo[i] == row) start = row;
+    if (lo[i] != std::max(start, row + 1 - window)) return 0;
+  }
+  return static_cast<std::size_t>(window);
+}
+
+// Calls run(begin, end) for each group of such frames.
+template <class Run>
+void for_groups(const std::int64_t* lo, std::size_t frames, Run&& run) {
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i <= frames; ++i) {
+    if (i < frames && lo[i] != static_cast<std::int64_t>(i)) continue;
+    run(begin, i);
+    begin = i;
+  }
+}
+
 // lift(row) makes a state, emit(frame, state, empty) takes a fold. The runner starts empty.
 template <class Runner, class Lift, class Emit>
 void fold_frames(Runner& runner, const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
