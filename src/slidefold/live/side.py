@@ -92,6 +92,7 @@ def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
     try:
         with pa.ipc.open_stream(metadata[_PREFIX + b"side"]) as reader:
             table = reader.read_all()
+        table.validate(full=True)
         rows, watermark = metadata[_PREFIX + b"rows"], metadata[_PREFIX + b"watermark"]
         return Side(table, int(rows), int(watermark) if watermark else None)
     except (pa.ArrowException, KeyError, ValueError):
