@@ -271,3 +271,22 @@ def test_explain_says_what_is_kept_by_key() -> None:
     live.feed(given_rows((1, "a", 1)))
     assert "by key:    s:" in live.explain()
     assert "folded:    c:" in live.explain()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["x", None, "x"]).dictionary_encode(),
+        pa.array([b"x", None, b""]),
+        pa.nulls(3),
+        pa.array([[1], None, []]),
+        pa.array([{"a": 1}, None, {"a": None}]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_values_of_any_type_are_counted(values: Any) -> None:
+    table = pa.table({"t": [1, 2, 3], "x": values})
+    definition = sf.rolling(on="t", n=sf.count("x").over(sf.time(5)))
+    live = definition.live(lateness=1)
+    found = pa.concat_tables([live.feed(table), live.finish()])
+    assert found["n"].to_pylist() == definition.run(table)["n"].to_pylist()

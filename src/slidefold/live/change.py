@@ -11,6 +11,7 @@ from slidefold.columns.compute import Definition
 from slidefold.live.final import Final
 from slidefold.live.frames import OLDEST, groups_of
 from slidefold.live.same import same_rows
+from slidefold.live.side import require_side
 
 
 class Change(Final):
@@ -56,7 +57,7 @@ class Change(Final):
 
     def fill_side(self, side: Any) -> None:
         """Take the last results."""
-        self.last = side
+        self.last = require_side(side, self.last)
 
     @property
     def nbytes(self) -> int:

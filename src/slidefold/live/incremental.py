@@ -79,7 +79,8 @@ class KeyedColumn:
         present, inserted = present_rows(columns), batch.fresh
         if present is not None:
             inserted = np.ascontiguousarray(present if inserted is None else present & inserted)
-            columns = tuple(_filled(column) for column in columns)
+            if over.operator.name != "count":  # which looks at no value, and takes any type
+                columns = tuple(_filled(column) for column in columns)
         rows = np.arange(len(batch.times) + 1)
 
         def task(sets: list[KeyedWindows]) -> KeyedTask:

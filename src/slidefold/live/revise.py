@@ -20,6 +20,7 @@ from slidefold.live.frames import in_order, of_same_keys, results_at
 from slidefold.live.kept import Kept
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.same import same_rows
+from slidefold.live.side import require_side
 from slidefold.windows import Frames
 
 REVISION = "revision"
@@ -114,6 +115,7 @@ class Revise(Kept):
 
     def fill_side(self, side: Any) -> None:
         """Take the last results of the pending rows."""
+        side = require_side(side, self.side(), len(self.pending))
         self.results = side.add_column(0, NUMBER, self.pending[NUMBER])
 
     @property

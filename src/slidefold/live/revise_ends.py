@@ -15,6 +15,7 @@ from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
 from slidefold.live.revise import REVISION, next_revision, touches
 from slidefold.live.same import same_rows
+from slidefold.live.side import require_side
 
 _END = "window_end"
 
@@ -104,7 +105,7 @@ class ReviseEnds(Kept):
 
     def fill_side(self, side: Any) -> None:
         """Take the last results."""
-        self.results = side
+        self.results = require_side(side, self.results)
 
     @property
     def nbytes(self) -> int:

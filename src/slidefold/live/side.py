@@ -92,7 +92,15 @@ def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
     try:
         with pa.ipc.open_stream(metadata[_PREFIX + b"side"]) as reader:
             table = reader.read_all()
+        table.validate(full=True)
         rows, watermark = metadata[_PREFIX + b"rows"], metadata[_PREFIX + b"watermark"]
         return Side(table, int(rows), int(watermark) if watermark else None)
-    except (pa.ArrowException, KeyError, ValueError):
+    except (pa.ArrowException, OSError, KeyError, ValueError):
         raise StateError("the last results in the saved rows cannot be read") from None
+
+
+def require_side(side: Any, like: Any, rows: int | None = None) -> Any:
+    """Return last results if they have the columns of an empty mode's, and so many rows."""
+    if side.column_names != like.column_names or rows not in (None, len(side)):
+        raise StateError("the last results in the saved rows are not those of this definition")
+    return side
