@@ -17,7 +17,7 @@ from slidefold.columns.pieces import fold_chunk, modes, summarize
 from slidefold.operators import Operator
 from slidefold.windows import counted
 
-SEEDS = int(os.environ.get("CHUNK_SEEDS", "12"))  # more look further
+SEEDS = int(os.environ.get("CHUNK_SEEDS", "8"))  # more look further
 CLOSED = ("right", "left", "both", "neither")
 
 
@@ -132,6 +132,7 @@ OPERATORS: list[Operator] = [
     sf.approx_distinct("x"),
     sf.bloom("x", bits=64),
     sf.relative_variation("y"),
+    sf.median("y"),
     sf.struct(a=sf.sum("x"), b=sf.max_by("s", "x")),
 ]
 

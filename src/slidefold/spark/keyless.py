@@ -31,9 +31,9 @@ from slidefold.windows.every import EveryTime
 
 # Rows are numbered by counting so many bins a chunk, for rows windows.
 BINS = 16
+# The times of about so many bytes of rows are sampled, or this share where the size is not known.
+SAMPLE_BYTES = 1 << 21
 SAMPLE = 0.02
-# Below this many bytes all times are sampled.
-SMALL = 64 << 20
 # More rows than this that stand for middles would only move to the driver and back.
 MOST_STANDINS = 1 << 18
 
@@ -116,7 +116,7 @@ def prepare(
 def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] | None:
     """Return the number of rows, the oldest and the newest time, and a sample of times."""
     on = task.definition.on
-    share = 1.0 if size is not None and size < SMALL else SAMPLE
+    share = SAMPLE if size is None else min(1.0, SAMPLE_BYTES / max(size, 1))
     times = task.data.select(task.time.alias("t"))
     # rand() may not stand inside of an aggregate.
     times = times.select("t", fn.when(fn.rand(1) < share, fn.col("t")).alias("s"))
