@@ -20,6 +20,7 @@ BENCH ?=
 FUZZ ?=
 CRASH ?=
 SIMULATE ?=
+SOAK ?=
 SANITIZE_TESTS ?= tests
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
 
@@ -88,6 +89,10 @@ bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes argume
 bench-spark: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark batch against Spark's own windows
 	@$(PY) -m benchmarks $(BENCH) spark_batch
 
+.PHONY: bench-stream
+bench-stream: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark streams against what Spark offers
+	@$(PY) -m benchmarks $(BENCH) stream
+
 .PHONY: fuzz
 fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes arguments)
 	@$(PY) -m tools.fuzz $(FUZZ)
@@ -95,6 +100,10 @@ fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes argum
 .PHONY: crash
 crash: java $(VENV)/.dev $(VENV)/.native ## Kill a Spark stream 200 times (CRASH=... passes arguments)
 	@$(PY) -m tools.crash $(CRASH)
+
+.PHONY: soak
+soak: java $(VENV)/.dev $(VENV)/.native ## Ten minutes of a stream that must not grow (SOAK=...)
+	@$(PY) -m tools.soak $(SOAK)
 
 .PHONY: simulate
 simulate: $(VENV)/.dev $(VENV)/.native ## Aborted attempts at a stream, without Spark (SIMULATE=...)

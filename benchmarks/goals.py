@@ -264,6 +264,31 @@ def clusters(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("slidefold without a key, dearest / cheapest length", 2.0, flat)
 
 
+def streams(rows: list[Row]) -> Iterator[Goal]:
+    """Streams against their floor, Spark's sliding windows and its state a key."""
+    cost = "us_per_row"
+    keys = [row for row in rows if row["part"] == "keys"]
+    many = [row for row in keys if row["x"] == 10_000]
+    speed = [(row["rows_per_second"], "") for row in many if row["side"] == "slidefold"]
+    yield at_least("stream, 10,000 keys, three windows", 120_000.0, speed, " rows/s")
+    peers = [row for row in many if row["side"] in ("transformWithState", "applyInPandasWithState")]
+    own = [row[cost] for row in many if row["side"] == "slidefold"]
+    found = [(row[cost] / own[0], row["side"]) for row in peers if own]
+    yield at_least("state a key / stream, 10,000 keys", 4.0, found)
+    yield at_most("stream / its floor", 1.5, ratios(keys, "slidefold", "floor", cost, "x"))
+    long = [row for row in rows if row["part"] == "slide" and row["x"] == "10m"]
+    found = list(ratios(long, "spark", "slidefold", cost, "x"))
+    yield at_least("Spark's sliding window / stream, 10 min by 1 s", 20.0, found)
+    lengths = {row["x"]: row for row in rows if row["part"] == "length"}
+    for value, due, words in (
+        ("seconds_per_batch", 1.5, "seconds a batch"),
+        ("state_bytes_per_row", 1.2, "bytes written to state a row"),
+    ):
+        both = [lengths[x][value] for x in ("24h", "1m") if x in lengths]
+        found = [(both[0] / both[1], "")] if len(both) == 2 else []
+        yield at_most(f"stream, {words}, windows of 24 h / 1 min", due, found)
+
+
 READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "throughput": columns,
     "per_event": events,
@@ -277,6 +302,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "user_operators": users,
     "package": package,
     "spark_batch": clusters,
+    "stream": streams,
 }
 
 

@@ -15,6 +15,7 @@ from benchmarks.figures import (
     per_event,
     rolling,
     spark_batch,
+    stream,
     throughput,
     user_operators,
 )
@@ -34,6 +35,7 @@ FIGURES: dict[str, ModuleType] = {
         user_operators,
         package,
         spark_batch,
+        stream,
     )
 }
 

@@ -155,6 +155,26 @@ def test_the_state_of_another_definition_is_refused_with_what_differs() -> None:
     assert stages.tester.handle.value_states["head"].state == kept
 
 
+def test_a_column_that_the_kept_rows_can_answer_may_be_added() -> None:
+    stages = Stages(TOTAL, SCHEMA)
+    stages.feed(rows(1, 5))
+    stages.advance(2000)
+    shorter = {"total": sf.sum("x").over("10s"), "most": sf.max("x").over("8s", closed="both")}
+    added = Stages(sf.rolling(on="ts", by="k", columns=shorter, n=sf.count().over("2s")), SCHEMA)
+    stages.job = stages.processor.job = added.job
+    stages.feed(rows(4))
+    found = stages.advance(9000)
+    assert found.select(["total", "most", "n"]).to_pylist() == [
+        {"total": 2, "most": 1, "n": 1},
+        {"total": 3, "most": 1, "n": 2},
+    ]
+    longer = {**shorter, "n": sf.count().over("2s"), "more": sf.sum("x").over("11s")}
+    refused = Stages(sf.rolling(on="ts", by="k", columns=longer), SCHEMA)
+    stages.processor.job = refused.job
+    with pytest.raises(StateError, match=r"columns\.more is new"):
+        stages.feed(rows(10))
+
+
 def test_differences_are_named() -> None:
     before = '{"buckets":16,"by":["k"],"columns":{"a":{"operator":"sum"}}}'
     now = '{"buckets":8,"columns":{"a":{"operator":"max"},"b":1}}'

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None)
     chosen = parser.parse_args(arguments)
     seed = secrets.randbits(32) if chosen.seed is None else chosen.seed
+    # Who is asked to end ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(f"crash: python -m tools.crash --kills {chosen.kills} --seed {seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="slidefold-crash-") as folder:
         kills, wrong = run(Path(folder) / "stream", seed, chosen.kills)

@@ -13,7 +13,7 @@ from slidefold.errors import StateError
 from slidefold.live.frames import NEWEST
 from slidefold.rolling import Rolling
 from slidefold.spark.engines import maker_of
-from slidefold.spark.identity import digest, schema_from
+from slidefold.spark.identity import definition_from, digest, schema_from
 from slidefold.spark.log import DictStore, Log
 from slidefold.spark.store import ENTRY, HEAD, MARK
 from slidefold.spark.types import conform, spark_schema
@@ -53,7 +53,7 @@ def tail(
         raise StateError(f"the checkpoint {checkpoint} has no state yet")
     said = json.loads(about[0])
     schema, result = schema_from(said["schema"]), schema_from(said["result"])
-    found = definition if definition is not None else _definition(said)
+    found = definition if definition is not None else definition_from(about[0])
     identity = digest(about[0])
     entries = state("entries").selectExpr(
         "key.bucket", "user_map_key.version", *(f"user_map_value.{name}" for name in ENTRY.names)
@@ -78,8 +78,3 @@ def tail(
     safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(result)])
     logs = entries.join(marks, ["bucket", "version"])
     return logs.groupBy("bucket").applyInArrow(read, spark_schema(safe)).toDF(*result.names)
-
-
-def _definition(said: dict[str, Any]) -> Rolling:
-    names = ("on", "by", "every", "offset", "order", "columns")
-    return Rolling.from_dict({name: said[name] for name in names if name in said})

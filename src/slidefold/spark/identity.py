@@ -10,8 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from slidefold.columns.compute import windows_of
+from slidefold.errors import SlidefoldError
 from slidefold.operators import Operator, UserOperator
 from slidefold.rolling import Rolling
+from slidefold.windows import counted, reach_back
 
 _FORMAT = 1
 
@@ -78,6 +81,36 @@ def differences(before: str, now: str) -> str:
     found = list(_differ("", _compared(before), _compared(now)))
     shown = "; ".join(found[:3])
     return shown if len(found) <= 3 else f"{shown}; and {len(found) - 3} more"
+
+
+def extends(before: str, now: str) -> bool:
+    """Tell whether a query only adds columns that the kept rows of the one before can answer.
+
+    They hold what the longest window reached, of all rows those columns that were used.
+    """
+    old, new = _compared(before), _compared(now)
+    added = [name for name in new["columns"] if name not in old["columns"]]
+    for part in ("columns", "versions"):
+        new[part] = {name: said for name, said in new[part].items() if name not in added}
+    if not added or old != new or old["emit"] not in ("final", "arrival"):
+        return False
+    try:
+        was, made = definition_from(before), definition_from(now)
+    except SlidefoldError:
+        return False
+    kind = schema_from(json.loads(before)["schema"]).field(was.on).type
+    clock, _ = counted(was.on, pa.array([], kind))
+    reaches = [reach_back(windows_of(each), clock) for each in (was, made)]
+    if reaches[0] is None or reaches[1] is None or reaches[1] > reaches[0]:
+        return False
+    return set(made.used) <= set(was.used)
+
+
+def definition_from(about: str) -> Rolling:
+    """Return the definition of a description."""
+    said = json.loads(about)
+    names = ("on", "by", "every", "offset", "order", "columns")
+    return Rolling.from_dict({name: said[name] for name in names if name in said})
 
 
 def _compared(about: str) -> Any:

@@ -1,0 +1,188 @@
+"""`run` over a Spark stream: rows a second and seconds a batch, against what Spark offers.
+
+All sides read the same files, one a micro-batch, and write nowhere. The floor is the same plumbing
+(pack, a stateful operator, unpack) with a processor that sends rows back and keeps nothing. Spark's
+sliding windows and its state a key get fewer rows where they are slow; costs are a row. The first
+batches start workers and compile; the rest count, at their median.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import slidefold as sf
+from benchmarks import stream_peers
+from benchmarks.harness import Row, pivot
+
+# `make bench` leaves this out: `make bench-stream` installs Spark first.
+NEEDS_SPARK = True
+START = 1_700_000_000_000_000
+DELAY = "10 seconds"
+WARM = 2  # batches that do not count
+THREE = ("5m", "1h", "24h")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much to measure."""
+
+    rows: int  # of a batch
+    slow_rows: int  # of a batch, for sides whose cost a row is large
+    batches: int
+    keys: tuple[int, ...]
+    lengths: tuple[str, ...]
+    slides: tuple[str, ...]  # of Spark's windows, each with a slide of a second
+    seconds: float  # of event time in a batch
+
+
+SIZES = {
+    "full": Sizes(
+        100_000, 5_000, 12, (1_000, 10_000, 100_000), ("1m", "1h", "24h"), ("1m", "10m"), 60.0
+    ),
+    "quick": Sizes(50_000, 2_000, 6, (10_000,), ("1m", "24h"), ("1m",), 60.0),
+    "smoke": Sizes(200, 50, 3, (5,), (), (), 5.0),
+}
+
+
+def measure(sizes: Sizes) -> list[Row]:
+    """Many keys, long windows, Spark's sliding windows; the peers of each beside it."""
+    from pyspark.sql import SparkSession
+
+    given = SparkSession.getActiveSession()
+    spark = given or _session()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return list(_measure(spark, sizes, Path(folder)))
+    finally:
+        if given is None:
+            spark.stop()
+
+
+def _measure(spark: Any, sizes: Sizes, folder: Path) -> Iterator[Row]:
+    for keys in sizes.keys:
+        source = _files(folder / f"keys-{keys}", sizes.rows, sizes.batches, keys, sizes.seconds)
+        sides: dict[str, Callable[[Any], Any]] = {
+            "slidefold": _definition(THREE).run,
+            "floor": partial(stream_peers.floor, _definition(THREE)),
+        }
+        for side, make in sides.items():
+            yield {"part": "keys", "x": keys, "side": side, **_run(spark, source, make)}
+        if sizes.lengths:  # a smoke test has no time for these
+            few = _files(folder / f"few-{keys}", sizes.slow_rows, sizes.batches, keys, 5.0)
+            for side, make in stream_peers.by_key(spark).items():
+                yield {"part": "keys", "x": keys, "side": side, **_run(spark, few, make)}
+    keys = 10_000
+    for length in sizes.lengths:
+        source = _files(folder / length, sizes.rows, sizes.batches, keys, 60.0)
+        found = _run(spark, source, _definition((length,)).run)
+        yield {"part": "length", "x": length, "side": "slidefold", **found}
+    for length in sizes.slides:
+        source = _files(folder / f"slide-{length}", sizes.slow_rows, sizes.batches, 100, 20.0)
+        slide = sf.rolling(on="ts", by="k", every="1s", s=sf.sum("x").over(length))
+        sides = {
+            "slidefold": slide.run,
+            "spark": partial(stream_peers.sliding, length=length),
+        }
+        for side, make in sides.items():
+            yield {"part": "slide", "x": length, "side": side, **_run(spark, source, make)}
+
+
+def _definition(lengths: tuple[str, ...]) -> sf.Rolling:
+    columns = {f"s_{length}": sf.sum("x").over(length) for length in lengths}
+    return sf.rolling(on="ts", by="k", columns=columns)
+
+
+def _files(folder: Path, rows: int, batches: int, keys: int, seconds: float) -> Path:
+    """Write one file a batch: times move on, and rows are up to five seconds late."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(3)
+    step = int(seconds * 1e6)
+    for number in range(batches):
+        times = START + number * step + random.integers(0, step, rows)
+        times -= random.integers(0, 5_000_000, rows)
+        table = pa.table(
+            {
+                "ts": pa.array(times, pa.timestamp("us", "UTC")),
+                "k": random.integers(0, keys, rows),
+                "x": random.integers(0, 1000, rows),
+            }
+        )
+        name = folder / f"{number:04}.parquet"
+        pq.write_table(table, name)
+        os.utime(name, (1_500_000_000 + number,) * 2)
+    return folder
+
+
+def _run(spark: Any, source: Path, make: Callable[[Any], Any]) -> Row:
+    """Run a query over all files; return rows a second and what a batch took and wrote."""
+    schema = spark.read.parquet(str(source)).schema
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    stream = reader.parquet(str(source)).withWatermark("ts", DELAY)
+    with tempfile.TemporaryDirectory() as checkpoint:
+        query = (
+            make(stream)
+            .writeStream.format("noop")
+            .option("checkpointLocation", checkpoint)
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        progress = [each for each in query.recentProgress if each["numInputRows"]]
+    counted = progress[WARM:] or progress[-1:]
+    seconds = statistics.median(each["durationMs"]["triggerExecution"] for each in counted) / 1000
+    rows = counted[0]["numInputRows"]
+    found: Row = {
+        "seconds_per_batch": seconds,
+        "rows_per_second": rows / seconds,
+        "us_per_row": seconds / rows * 1e6,
+    }
+    told = [each["observedMetrics"].get("slidefold") for each in counted]
+    if all(told):
+        found["state_bytes_per_row"] = sum(row["log_bytes"] for row in told) / (rows * len(told))
+        calls = sum(row[name] for row in told for name in ("hits", "catch_ups", "rebuilds"))
+        found["hit_rate"] = sum(row["hits"] for row in told) / max(calls, 1)
+    return found
+
+
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    cores = os.cpu_count() or 1
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("stream")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "4g",
+        "spark.sql.shuffle.partitions": str(cores),
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def show(rows: list[Row]) -> str:
+    """A table for each part: us a row."""
+    titles = {
+        "keys": "Streams: us a row, three windows up to 24 h, by keys",
+        "length": "Streams: us a row, by the length of the window",
+        "slide": "Streams: us a row, slides of a second, by the length of the window",
+    }
+    return "\n".join(
+        pivot(title, chosen, down="x", across="side", value="us_per_row")
+        for part, title in titles.items()
+        if (chosen := [row for row in rows if row["part"] == part])
+    )
