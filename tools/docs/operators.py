@@ -67,11 +67,13 @@ def algebra(name: str) -> dict[str, str]:
 
 
 def sizes(name: str) -> str:
-    """The bytes of a state: one number, or one for each type where they differ."""
-    by_type = {dtype: each.traits.state_bytes for dtype, each in variants(name).items()}
-    if len(set(by_type.values())) == 1:
-        return str(next(iter(by_type.values())))
-    return ", ".join(f"{size} ({dtype})" for dtype, size in by_type.items())
+    """The bytes of a state: one number, or one for each group of types where they differ."""
+    by_size: dict[int, list[str]] = {}
+    for dtype, each in variants(name).items():
+        by_size.setdefault(each.traits.state_bytes, []).append(dtype)
+    if len(by_size) == 1:
+        return str(next(iter(by_size)))
+    return ", ".join(f"{size} ({', '.join(dtypes)})" for size, dtypes in by_size.items())
 
 
 def types(name: str) -> str:
@@ -102,18 +104,26 @@ def families() -> dict[str, list[str]]:
     return found
 
 
+def in_short(name: str) -> str:
+    """The algebra in a few words."""
+    said = algebra(name)
+    if "no monoid" in said.values():
+        return "no monoid"
+    words = {"commutative": "commutes", "invertible": "invertible", "selective": "selective"}
+    found = [
+        words[word] if which == "yes" else f"{words[word]} ({which})"
+        for word, which in said.items()
+        if which != "no"
+    ]
+    return ", ".join(found)
+
+
 def table() -> str:
     """All operators, a row each."""
-    lines = [
-        "| operator | gives | commutes | invertible | selective | state | live types |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| operator | gives | algebra | state |", "|---|---|---|---|"]
     for name in everything():
-        yes_or_no = " | ".join("" if said == "no" else said for said in algebra(name).values())
-        lines.append(
-            f"| [`{name}`](#{name}) | {escaped(summary(name))} | {yes_or_no} | {sizes(name)} | "
-            f"{types(name)} |"
-        )
+        cells = (f"[`{name}`](#{name})", escaped(summary(name)), in_short(name), sizes(name))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
