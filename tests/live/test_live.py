@@ -290,3 +290,25 @@ def test_values_of_any_type_are_counted(values: Any) -> None:
     live = definition.live(lateness=1)
     found = pa.concat_tables([live.feed(table), live.finish()])
     assert found["n"].to_pylist() == definition.run(table)["n"].to_pylist()
+
+
+@pytest.mark.parametrize("emit", ["final", "arrival", "revise"])
+def test_sums_that_overflow_without_what_was_let_go(emit: str) -> None:
+    """The rows at 5 and 9 add up to 2**63, but for the one at 0, which is needed no more."""
+    half = 2**62
+    live = two_sums().live(lateness=1, emit=emit, id="t")
+    first = given_rows((0, "a", -half), (5, "a", half), (9, "a", half), (10, "a", -half))
+    found = live.feed(first).to_pylist()
+    live = Live.from_bytes(live.to_bytes())
+    found += live.feed(given_rows((12, "a", 1))).to_pylist() + live.finish().to_pylist()
+    assert [row["s"] for row in found] == [-half, 0, half, half, half + 1]
+
+
+@pytest.mark.parametrize("emit", ["final", "arrival", "revise"])
+def test_a_sum_that_overflows_takes_nothing(emit: str) -> None:
+    live = two_sums().live(lateness=0, emit=emit, id="t")
+    live.feed(given_rows((5, "a", 2**62)))
+    with pytest.raises(sf.errors.ResultOverflowError):
+        live.feed(given_rows((6, "a", 2**62), (7, "b", 1)))
+    found = live.feed(given_rows((6, "a", 1), (7, "b", 1)))
+    assert [row["s"] for row in found.to_pylist()] == [2**62 + 1, 1]

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition, windows_of
 from slidefold.columns.grouping import Sorted, sort_table
+from slidefold.errors import SlidefoldError
 from slidefold.live.frames import OLDEST, of_same_keys, past_rows, results_of
 from slidefold.live.incremental import Incremental
 from slidefold.live.lateness import times_of
@@ -69,7 +70,13 @@ class Kept:
     def refill(self) -> None:
         """Make the states by key anew from the rows that are held."""
         self.by_key.clear()
-        self.by_key.push(self.inserted(), self.watermark)
+        try:
+            self.by_key.push(self.inserted(), self.watermark)
+        except SlidefoldError:
+            # Windows of rows that have passed miss what was let go, and may overflow without it:
+            # from now on all is folded from the rows.
+            empty = self.pending.slice(0, 0)
+            self.by_key = Incremental(self.definition, empty, self.clock, wanted=False)
 
     def inserted(self) -> Any:
         """Return the rows that states by key have seen."""
