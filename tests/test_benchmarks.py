@@ -30,8 +30,12 @@ def head() -> str | None:
         return None
 
 
+# Those that need Spark run where there is a session: tests/spark.
+IN_PROCESS = [name for name, figure in FIGURES.items() if not hasattr(figure, "NEEDS_SPARK")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("figure", IN_PROCESS)
 def test_a_figure_writes_its_record_and_a_table(
     figure: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

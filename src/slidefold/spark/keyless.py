@@ -25,7 +25,7 @@ from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize
 from slidefold.errors import DataError
 from slidefold.spark.clock import choose, steps
 from slidefold.spark.types import conform, spark_schema
-from slidefold.spark.worker import OUT_ROWS, Shipped
+from slidefold.spark.worker import OUT_ROWS, Shipped, naming_keys
 from slidefold.windows import Rows, Time, counted
 from slidefold.windows.every import EveryTime
 
@@ -199,7 +199,8 @@ def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
         if not inside:
             raise changed_times(definition.on)
         own_spans, own_middles = pickle.loads(parts[chunk])
-        found = fold_chunk(definition, table, own_spans, own_middles, mode)
+        with naming_keys(definition, table):
+            found = fold_chunk(definition, table, own_spans, own_middles, mode)
         if own is not None and len(found) != own[chunk]:
             raise changed(own[chunk], len(found))
         yield from conform(found, made).to_batches(OUT_ROWS)

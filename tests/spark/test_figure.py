@@ -1,0 +1,32 @@
+"""The figure of Spark batch runs, and its goals find what they look for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import goals
+from benchmarks.figures import spark_batch
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_the_figure_runs(spark: Any) -> None:
+    sizes = spark_batch.SIZES["smoke"]
+    rows = spark_batch.measure(sizes)
+    assert {row["side"] for row in rows} == {"slidefold", "floor", "spark", "spark tree"}
+    assert all(row["us_per_row"] > 0 for row in rows)
+    assert "no key: us a row" in spark_batch.show(rows)
+    assert spark.range(3).count() == 3  # the session is still there
+
+
+def test_the_goals_read_their_rows() -> None:
+    place = {"part": "by key", "operator": "sum", "keys": 100, "frame": 1_000}
+    costs = {"slidefold": 1.0, "floor": 0.9, "spark": 9.0, "spark tree": 2.0}
+    rows = [{**place, "side": side, "us_per_row": cost} for side, cost in costs.items()]
+    found = {goal.goal: goal.met for goal in goals.clusters(rows)}
+    assert found["Spark / slidefold, frames of 1,000 rows, sum and max"] is True
+    assert found["Spark's segment tree / slidefold, frames of 1,000 rows"] is False
+    assert found["slidefold / the floor, sum and max"] is True
+    assert found["Spark / slidefold, 100,000 keys"] is None
