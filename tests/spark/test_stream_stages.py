@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import slidefold as sf
@@ -13,6 +14,7 @@ from slidefold.errors import ColumnError, DefinitionError, StateError
 from slidefold.spark.identity import differences
 from tests.support.golden import Case, cases, equal
 from tests.support.streams import Stages
+from tools.crash import workload
 
 pytest.importorskip("pyspark")
 
@@ -123,6 +125,27 @@ def test_revisions_go_on_counting_after_the_engine_was_rebuilt(cache_bytes: int)
     ]
     assert stages.advance(3000).num_rows == 0
     assert stages.feed(rows(2))["late"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_the_last_revisions_are_a_run_over_the_accepted_rows(cache_bytes: int) -> None:
+    batches = [workload.rows(4, number) for number in range(5)]
+    options: dict[str, Any] = {"emit": "revise", "id": "id", "cache_bytes": cache_bytes}
+    stages = Stages(workload.FEATURES, batches[0].schema, **options)
+    last: dict[int, dict[str, Any]] = {}
+    newest = 0
+    for batch in batches:
+        parts = [stages.feed(batch.slice(first, 100)) for first in range(0, len(batch), 100)]
+        for row in pa.concat_tables(parts).to_pylist():
+            revision = row.pop("revision")
+            assert revision == (0 if row["id"] not in last else last[row["id"]]["revision"] + 1)
+            last[row["id"]] = {**row, "revision": revision}
+        newest = max(newest, pc.max(batch["ts"].cast(pa.int64())).as_py())
+        assert stages.advance((newest - workload.DELAY) // 1000).num_rows == 0
+    accepted, _ = workload.judged(batches, "ts", workload.DELAY)
+    expected = {row["id"]: row for row in workload.FEATURES.run(accepted).to_pylist()}
+    assert max(row.pop("revision") for row in last.values()) > 1
+    assert last == expected
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 20])

@@ -109,7 +109,7 @@ class Crash:
             if not job.wait(PATIENCE, "started"):
                 raise TimeoutError("the job did not start")
             for _ in range(worker_kills):
-                job.wait(self.random.uniform(0.1, 1.5))
+                self._let_run(job, self.random.choice((0, 0, 1)))
                 found = workers(job.process.pid)
                 if found:
                     kill(self.random.choice(found))
@@ -118,11 +118,18 @@ class Crash:
                 if not job.wait(PATIENCE):
                     raise TimeoutError("the job hangs")
                 return
-            job.wait(self.random.uniform(0.0, 6.0))
+            self._let_run(job, self.random.randint(0, 3))
             if not job.ended():
                 self._kill_job(job)
         finally:
             job.close()
+
+    def _let_run(self, job: Job, batches: int) -> None:
+        """Wait for so many batches to begin, then for a moment of the next one."""
+        begun, end = self.read() + batches, monotonic() + PATIENCE
+        while self.read() < begun and not job.ended() and monotonic() < end:
+            sleep(0.05)
+        job.wait(self.random.uniform(0.0, 1.5))
 
     def _kill_job(self, job: Job) -> None:
         how = self.random.choice(("job", "java"))
