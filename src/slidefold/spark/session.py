@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -57,6 +58,8 @@ def start(master: str, log: Path) -> Any:
         raise UsageError(why)
     from pyspark.sql import SparkSession
 
+    # What py4j logs when a call is interrupted; without a handler it would go to standard error.
+    logging.getLogger().addHandler(logging.NullHandler())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("slidefold")
