@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -37,7 +37,9 @@ def spark_session(out: Output, master: str) -> Iterator[Any]:
             with sessions.readable():
                 yield session
         finally:
-            session.stop()
+            # After Ctrl-C within a call the connection may be gone; the JVM then ends with us.
+            with suppress(Exception):
+                session.stop()
 
 
 def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -81,7 +83,9 @@ def watch(query: Any, out: Output) -> dict[str, int]:
         with out.working("streaming") as bar:
             ended = False
             while not ended:
-                ended = query.awaitTermination(0.5)
+                # Waiting in here and not in Java, where Ctrl-C would break the connection.
+                time.sleep(0.3)
+                ended = not query.isActive
                 for progress in query.recentProgress:
                     if progress.batchId <= told:
                         continue
@@ -95,7 +99,8 @@ def watch(query: Any, out: Output) -> dict[str, int]:
                     facts = {"batch": told, "watermark": progress.eventTime.get("watermark")}
                     out.step("batch", f"batch {told}: {said.replace('_', ' ')}", **facts, **batch)
     except KeyboardInterrupt:
+        with suppress(Exception):
+            query.stop()
         raise KeyboardInterrupt("what was written is whole, and the next run goes on") from None
-    finally:
-        query.stop()
+    query.awaitTermination()  # raises what the query failed of
     return total

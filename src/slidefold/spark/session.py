@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -47,7 +48,7 @@ def _java_version(java: str) -> int:
     return int(found[2] or 0) if found[1] == "1" else int(found[1])
 
 
-def start(master: str, log: Path, settings: dict[str, str] | None = None) -> Any:
+def start(master: str, log: Path) -> Any:
     """Make a session whose JVM writes what it has to say into a file.
 
     Its time zone is UTC, as everywhere in slidefold. The caller stops it.
@@ -57,19 +58,21 @@ def start(master: str, log: Path, settings: dict[str, str] | None = None) -> Any
         raise UsageError(why)
     from pyspark.sql import SparkSession
 
+    # What py4j logs when a call is interrupted; without a handler it would go to standard error.
+    logging.getLogger().addHandler(logging.NullHandler())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("slidefold")
-    for name, value in {
-        "spark.ui.enabled": "false",
+    chosen = {
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "8",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.streaming.metricsEnabled": "false",
-        **(settings or {}),
-    }.items():
+    }
+    if master.startswith("local"):
+        # Two are enough for a machine: a stream opens a store and a worker for each in every batch.
+        chosen |= {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    for name, value in chosen.items():
         builder = builder.config(name, value)
     try:
         with _standard_error_into(log), warnings.catch_warnings():
