@@ -110,7 +110,7 @@ simulate: $(VENV)/.dev $(VENV)/.native ## Aborted attempts at a stream, without 
 	@$(PY) -m tools.crash.simulation $(SIMULATE)
 
 # The pages and pictures that are generated are written first; a test finds them stale. The banner
-# that is turned off is about a later major version of mkdocs, which is not the pinned one.
+# that is turned off says that mkdocs-material is kept up until May 2027, and who comes after it.
 .PHONY: docs
 docs: $(VENV)/.docs $(VENV)/.native ## The documentation as a site in build/site
 	@$(PY) -m tools.docs

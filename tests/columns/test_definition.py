@@ -197,3 +197,9 @@ def test_a_list_of_lengths_collides_with_a_column() -> None:
     assert [(key, str(error)) for key, error in mistakes] == [
         ("columns.f", "there would be two columns named 'f_5'")
     ]
+
+
+def test_an_option_that_run_does_not_have() -> None:
+    made = sf.rolling(on="t", s=sf.sum("x").over(5))
+    with pytest.raises(DefinitionError, match=r"thread= is for Spark .* run takes threads="):
+        made.run(pa.table({"t": [1], "x": [1]}), thread=2)

@@ -57,6 +57,14 @@ def test_declarations() -> None:
         sf.operator(stat=STATE)(summing())  # type: ignore[call-overload]
 
 
+def test_options_that_do_not_exist() -> None:
+    wrong: Any = sf.operator
+    with pytest.raises(OperatorError, match=r"operator has no retruns=; did you mean returns="):
+        wrong(state=STATE, retruns="f8")
+    with pytest.raises(OperatorError, match=r"no colour=; there are state=, .*, version=$"):
+        wrong(colour=1)
+
+
 def test_columns_are_as_many_as_inputs() -> None:
     factory = sf.operator(state=STATE, returns="f8")(summing(lift=lambda x, w: (1, x * w)))
     assert factory("price", "weight").columns == ("price", "weight")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.operators import BUILT_IN
-from tools.docs import api, operators, pages
+from tools.docs import api, curves, operators, pages
 from tools.docs.__main__ import main
 from tools.docs.algorithms import filled
 from tools.docs.words import header, invariants
@@ -100,6 +101,32 @@ def test_the_page_has_every_operator_once() -> None:
     public = {name for name in sf.__all__ if name in BUILT_IN or name in sections}
     assert set(sections) == public
     assert set(BUILT_IN) <= set(sections)
+
+
+# ---- curves ------------------------------------------------------------------------------------
+
+
+def test_a_figure_that_is_recorded_later_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "<!-- generated: late -->\n<!-- end -->\n"
+    recorded = [
+        {"part": "distance, constant", "x": x, "side": side, "million_slides_per_second": 5.0}
+        for side in ("fiba", "btree")
+        for x in (0, 16, 1024)
+    ]
+    machine = {"cores": 2, "cpu": "a fast one"}
+    document = {"rows": recorded, "date": "2026-01-02T", "commit": "c" * 40, "machine": machine}
+    monkeypatch.setattr(curves, "RESULTS", tmp_path)
+    assert "not recorded yet" in filled(page)
+    assert curves.late_throughput() is None
+    (tmp_path / "late_data.json").write_text(json.dumps(document))
+    assert "curve-late-time.svg" in filled(page)
+    assert "2026-01-02, commit `cccccccccc`, 2 cores of a fast one" in filled(page)
+    picture = curves.late_throughput()
+    assert picture is not None
+    assert picture.count("<circle") == 4  # a logarithm has no place for 0
+    assert ">btree<" in picture
 
 
 # ---- headers and the API ------------------------------------------------------------------------

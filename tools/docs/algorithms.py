@@ -10,7 +10,7 @@ from typing import Any
 
 import slidefold as sf
 from slidefold import reference
-from tools.docs.curves import SHOWN, WORDS, measured, source
+from tools.docs.curves import SHOWN, WORDS, measured, rows, source
 from tools.docs.words import header, invariants, paragraph, wrapped
 
 # Every algorithm with a page, by its native name; a keyed set is many windows, and has one too.
@@ -52,6 +52,14 @@ def measured_table(name: str) -> str:
     return "\n".join([*lines, "", wrapped(remark)])
 
 
+def late_data() -> str:
+    """The time that late events take, where it was recorded."""
+    if not rows("late_data"):
+        return "How long that takes is not recorded yet: `make bench BENCH=late_data` measures it."
+    picture = "![Time of a late event](../img/curve-late-time.svg)"
+    return f"{picture}\n\n{wrapped('From ' + source('late_data') + '.')}"
+
+
 def overview() -> str:
     """A row for each algorithm: its page and what its class says."""
     lines = ["| algorithm | in short |", "|---|---|"]
@@ -72,6 +80,8 @@ def region(words: str) -> str:
         return overview()
     if kind == "measured":
         return measured_table(name)
+    if kind == "late":
+        return late_data()
     if kind == "source":
         return wrapped(f"From {source(name)}.")
     return part(name, kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, overload
 
 from slidefold.errors import OperatorError
@@ -105,6 +106,9 @@ else:
         """
 
 
+_OPTIONS = ("state", "returns", "inputs", "compile", "commutative", "version")
+
+
 @overload
 def operator(cls: type, /) -> OperatorFactory: ...
 
@@ -163,6 +167,11 @@ def operator(cls: type | None = None, /, **options: Any) -> Any:
     leaves zeros; in plain Python all three are errors. `version` goes into saved states: raise it
     when the meaning of the fields changes.
     """
+    for name in options:
+        if name not in _OPTIONS:
+            near = get_close_matches(name, _OPTIONS, n=1)
+            hint = f"did you mean {near[0]}=?" if near else f"there are {'=, '.join(_OPTIONS)}="
+            raise OperatorError(f"operator has no {name}=; {hint}")
     if cls is None:
         return lambda decorated: operator_of(decorated, **options)
     if options:

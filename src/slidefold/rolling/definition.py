@@ -96,7 +96,8 @@ class Rolling:
             return run_spark(self, data, **options)
         threads = options.pop("threads", 1)
         if options:
-            raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
+            said = f"{min(options)}= is for Spark DataFrames only"
+            raise DefinitionError(f"{said}; for other data run takes threads=")
         return run(self, data, threads)
 
     def live(
