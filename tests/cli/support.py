@@ -65,7 +65,7 @@ def slidefold(folder: Path, *arguments: str, **more: str) -> Done:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     return Done(done.returncode, done.stdout, done.stderr)
 
