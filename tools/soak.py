@@ -135,8 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         .getOrCreate()
     )
     with tempfile.TemporaryDirectory(prefix="slidefold-soak-") as folder:
-        samples = run(spark, Path(folder), 60 * chosen.minutes)
-        spark.stop()
+        try:
+            samples = run(spark, Path(folder), 60 * chosen.minutes)
+        finally:
+            spark.stop()
     if len(samples) < 8:
         print(f"soak: only {len(samples)} batches after the first hour of data: give it longer")
         return 1

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 # Files that the query always has before it, so that it is busy when it is killed.
 AHEAD = 12
 # A job that says nothing for so long hangs, which is a fault too.
-PATIENCE = 300.0
+PATIENCE = 900.0
 
 
 class Job:
