@@ -19,7 +19,13 @@ FAILED, WRONG_USE, STOPPED = 1, 2, 130
 @contextmanager
 def guarded(out: Output) -> Iterator[None]:
     """Turn errors into sentences and exit codes; being terminated is like Ctrl-C."""
-    before = signal.signal(signal.SIGTERM, _terminated)
+    asked: list[int] = []
+
+    def stop(number: int, _frame: Any) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     except PipelineError as error:
@@ -32,18 +38,16 @@ def guarded(out: Output) -> Iterator[None]:
         out.error(str(error))
         raise typer.Exit(WRONG_USE) from None
     except SlidefoldError as error:
-        out.error(str(error))
-        raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt as stop:
-        out.error(f"stopped: {str(stop) or 'nothing was written'}", stopped=True)
+        # A call of Spark that was stopped fails with an error of the connection.
+        out.error("stopped" if asked else str(error))
+        raise typer.Exit(STOPPED if asked else FAILED) from None
+    except KeyboardInterrupt as error:
+        out.error(f"stopped: {str(error) or 'nothing was written'}", stopped=True)
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
         # Whoever read the output has gone; Python would complain once more at its end.
         sys.stdout = None
         raise typer.Exit(FAILED) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminated(_number: int, _frame: Any) -> None:
-    raise KeyboardInterrupt
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
@@ -74,10 +75,14 @@ def start(master: str, log: Path) -> Any:
         chosen |= {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
     for name, value in chosen.items():
         builder = builder.config(name, value)
+    at_stop = signal.getsignal(signal.SIGINT)
     try:
         with _standard_error_into(log), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        # Spark puts a handler of its own, and what stops a command is for the command to say.
+        signal.signal(signal.SIGINT, at_stop)
+        return session
     except Exception as error:
         raise DataError(f"Spark did not start at {master!r}: {_first_line(error)}") from None
 
