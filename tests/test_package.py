@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import gc
 import importlib
 import os
@@ -137,19 +136,6 @@ class TestDocs:
         cls = REGISTERED[name]
         assert cls.__doc__
         assert cls.__doc__ != sf.algorithms.Algorithm.__doc__
-
-    @pytest.mark.parametrize("name", MODULES)
-    def test_examples_run(self, name: str) -> None:
-        results = doctest.testmod(importlib.import_module(name))
-        assert results.failed == 0
-
-    def test_readme_names_every_algorithm_and_error(self) -> None:
-        text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-        for cls in REGISTERED.values():
-            assert f"`{cls.__name__}`" in text
-        for name, kind in vars(sf.errors).items():
-            if isinstance(kind, type) and kind is not sf.errors.SlidefoldError:
-                assert f"`{name}`" in text
 
 
 # The operators of the papers have a plain version each; the truth of the others, in

@@ -54,7 +54,8 @@ class Job:
         self.reader.start()
 
     def _read(self, lines: IO[str]) -> None:
-        self.said.extend(line.strip() for line in lines)
+        with lines:
+            self.said.extend(line.strip() for line in lines)
 
     def wait(self, seconds: float, word: str | None = None) -> bool:
         """Wait until the job has said a word or ended; False if neither."""
