@@ -69,12 +69,6 @@ auto with_few_operators(const Spec& spec, Visit&& visit) {
 }
 
 // Calls visit with the static operator if the spec names a hot one, else returns null.
-#ifdef SLIDEFOLD_LEAN  // for builds that are made to be checked: the few run the same code
-template <class Visit>
-auto with_hot_operator(const Spec& spec, Visit&& visit) {
-  return with_few_operators(spec, visit);
-}
-#else
 template <class Visit>
 auto with_hot_operator(const Spec& spec, Visit&& visit) {
   using Result = decltype(visit(Sum<double>{}));
@@ -106,7 +100,6 @@ auto with_hot_operator(const Spec& spec, Visit&& visit) {
     return Result{};
   });
 }
-#endif
 
 // Pairs an algorithm with whatever operator the spec names. Build<Op>::make(op, options) makes the
 // face.
