@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from slidefold.columns.chunks import Span
 from slidefold.columns.compute import Definition
-from slidefold.columns.folds import fold
+from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.leaves import Leaf, Path, columns_from, leaves_of
 from slidefold.columns.merging import Moments, finish, merge, moments_of
@@ -25,7 +25,6 @@ from slidefold.columns.standins import (
     folded,
     mode_of,
     picked,
-    present,
     value_rows,
     widened,
 )
@@ -109,7 +108,7 @@ def _kept_columns(definition: Definition, leaf: Leaf) -> tuple[str, ...]:
 
 
 def _counts(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
-    valid = present(columns)
+    valid = present_rows(columns)
     if valid is None:
         return hi - lo
     before = np.concatenate(([0], np.cumsum(valid)))
@@ -270,7 +269,7 @@ def _between(operator: Any, held: _Held, middle: Part) -> dict[str, Any]:
 
 def _moments(leaf: Leaf, columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Moments:
     """Return the moments over frames: only rows without a null in any column count."""
-    valid = present(columns)
+    valid = present_rows(columns)
     if valid is not None:
         before = np.concatenate(([0], np.cumsum(valid)))
         lo, hi = before[lo], before[hi]

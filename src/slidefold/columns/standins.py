@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.exact import decimal_pieces
-from slidefold.columns.folds import fold
+from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.merging import mergeable
 from slidefold.columns.values import Array, comparable, plain, real_numbers, whole_numbers
 from slidefold.operators import Operator
@@ -51,7 +51,7 @@ def mode_of(operator: Operator) -> str:
 
 def picked(operator: Operator, columns: tuple[Any, ...], lo: Ints, hi: Ints) -> list[Ints]:
     """Return the rows that stand for each range of rows in order; columns may have nulls."""
-    valid = present(columns)
+    valid = present_rows(columns)
     if valid is None or operator.keeps_nulls:
         kept = np.arange(len(columns[0]))
     else:
@@ -74,16 +74,6 @@ def picked(operator: Operator, columns: tuple[Any, ...], lo: Ints, hi: Ints) -> 
         else kept[:0]
         for a, b in ranges
     ]
-
-
-def present(columns: tuple[Any, ...]) -> Array | None:
-    """Return which rows have no null in any column, None if all."""
-    found = None
-    for column in columns:
-        if column.null_count:
-            valid = column.is_valid().to_numpy(zero_copy_only=False)
-            found = valid if found is None else found & valid
-    return found
 
 
 def _compared(values: Any) -> Array:
@@ -195,7 +185,7 @@ def folded(operator: Operator, column: Any, lo: Ints, hi: Ints) -> list[Any]:
 
 def _exact_sums(wide: Any, lo: Ints, hi: Ints) -> list[Any]:
     """Return sums as Python's integers, those of decimals in units of their last digit."""
-    valid = present((wide,))
+    valid = present_rows((wide,))
     counted = np.concatenate(([0], np.cumsum(np.ones(len(wide)) if valid is None else valid)))
     if pa.types.is_decimal(wide.type):
         pieces = decimal_pieces(wide.fill_null(Decimal(0)))
