@@ -4,10 +4,11 @@ A window is a fold that slides. An operator says how to fold, a window says when
 algorithm says how to do it without starting over.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from slidefold import algorithms, errors
 from slidefold._native import BloomFilter, CountMinSketch, Moments, NaiveBayesModel
-from slidefold.laws import Report, check
-from slidefold.live import Live
 from slidefold.operators import (
     Fold,
     Operator,
@@ -72,6 +73,10 @@ from slidefold.windows import (
     session,
     time,
 )
+
+if TYPE_CHECKING:
+    from slidefold.laws import Report, check
+    from slidefold.live import Live
 
 __version__ = "0.1.0"
 
@@ -148,3 +153,17 @@ __all__ = [
     "trend",
     "var",
 ]
+
+# Loaded when they are first asked for, so that the import stays quick.
+_LATER = {"Live": "slidefold.live", "Report": "slidefold.laws", "check": "slidefold.laws"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'slidefold' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

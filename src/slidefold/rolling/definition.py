@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slidefold.columns import column_operator, require_column, run, schema_of
 from slidefold.errors import ColumnError, DefinitionError
-from slidefold.live import Live
 from slidefold.operators import Operator, Over
 from slidefold.planner import plan_column, require_algorithm
 from slidefold.rolling.files import from_dict, to_dict
 from slidefold.windows import Delta, Every, Length, Punctuated, Rows, every_of
+
+if TYPE_CHECKING:
+    from slidefold.live import Live
+
+# The engines are imported where they are used: a definition can be written, printed and sent to
+# Spark without them, and `import slidefold` stays quick.
 
 _BOUNDS = ("window_start", "window_end")
 
@@ -98,6 +102,8 @@ class Rolling:
         if options:
             said = f"{min(options)}= is for Spark DataFrames only"
             raise DefinitionError(f"{said}; for other data run takes threads=")
+        from slidefold.columns import run
+
         return run(self, data, threads)
 
     def live(
@@ -115,6 +121,8 @@ class Rolling:
         (`late="raise"`). `emit="final"` gives the results of `run`, each once, when the watermark
         has passed it.
         """
+        from slidefold.live import Live
+
         return Live(self, lateness=lateness, emit=emit, late=late, id=id)
 
     def explain(self, data: Any = None, **options: Any) -> str:
@@ -130,6 +138,8 @@ class Rolling:
             return explain_spark(self, data, **options)
         if options:
             raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
+        from slidefold.columns import schema_of
+
         schema = None if data is None else schema_of(data, self.used)
         lines = [str(self)]
         for name, over in self.items:
@@ -193,6 +203,8 @@ def _typed(operator: Operator, schema: Any) -> Operator:
     """Return the operator as it runs over columns of these types."""
     if schema is None:
         return operator
+    from slidefold.columns import column_operator, require_column
+
     for name in operator.columns:
         require_column(name, schema.names)
     return column_operator(operator, tuple(schema.field(name).type for name in operator.columns))

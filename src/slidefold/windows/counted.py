@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slidefold.errors import DataError, ValueTypeError
 from slidefold.windows.clock import Clock
@@ -30,7 +29,7 @@ def counted(
     """
     kind = values.type
     if values.null_count:
-        row = origin(pc.index(values.is_valid(), pa.scalar(False)).as_py())
+        row = origin(int(values.is_valid().to_numpy(zero_copy_only=False).argmin()))
         raise DataError(f"the column {name!r} is null at row {row}").at(row)
     if pa.types.is_floating(kind) and floats:
         array = values.cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slidefold.errors import DataError
 from slidefold.windows.sorted_rows import Ints
@@ -69,6 +68,8 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     if pa.types.is_floating(kind):
         numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         return [*keys, numbers]
+    import pyarrow.compute as pc  # slow to load, and few definitions come here
+
     try:
         # Equal values have equal ranks, so that the next column decides.
         ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
