@@ -13,7 +13,9 @@ import pyarrow.parquet
 import pytest
 
 from slidefold.cli.pipeline.sinks import file_sink
-from slidefold.errors import DataError
+from slidefold.cli.run import run_pipeline
+from slidefold.errors import DataError, UsageError
+from tests.cli.support import PIPELINE, write
 
 TABLE = pa.table({"t": [1, 2], "k": ["a", None]})
 
@@ -91,3 +93,16 @@ def test_json_has_a_word_for_everything(tmp_path: Path) -> None:
         "odd": ["Infinity", "-Infinity", "NaN", 1.5],
         "pair": {"a": True, "b": None},
     }
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_results_stay_in_memory_for_python(tmp_path: Path, stream: bool) -> None:
+    text = PIPELINE.replace("[sink]", '[stream]\nwatermark = "1h"\n[sink]')
+    write(tmp_path, text.replace('path = "out.parquet"', 'format = "memory"'))
+    found = run_pipeline(tmp_path / "pipeline.toml", stream=stream)
+    assert sorted(found["mean"].to_pylist()) == [5.0, 10.0, 12.0, 13.0]
+    assert {each.name for each in tmp_path.iterdir()} == {"pipeline.toml", "trades.csv"}
+    with pytest.raises(UsageError, match="engine must be local or spark, got 'sparc'"):
+        run_pipeline(tmp_path / "pipeline.toml", engine="sparc")
+    with pytest.raises(UsageError, match="--follow needs"):
+        run_pipeline(tmp_path / "pipeline.toml", follow=True)

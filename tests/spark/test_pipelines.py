@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +18,10 @@ import pytest
 from slidefold.cli import on_spark, spark_stream
 from slidefold.cli.output import Output
 from slidefold.cli.pipeline import load
-from slidefold.errors import DataError
+from slidefold.cli.run import run_pipeline
+from slidefold.errors import DataError, SlidefoldError
 from slidefold.spark import session as sessions
-from tests.cli.support import PIPELINE, TRADES, slidefold, write
+from tests.cli.support import PIPELINE, TRADES, environment, slidefold, write
 
 pytestmark = pytest.mark.spark
 ZONE = "spark.sql.session.timeZone"
@@ -104,6 +108,93 @@ def test_a_stream_continues_where_it_stopped(tmp_path: Path, in_session: Any) ->
         ("10:15", False, 13.0),
         ("10:20", False, 14.0),
     ]
+
+
+def test_any_format_of_spark_is_read_and_written(tmp_path: Path, in_session: Any) -> None:
+    text = PIPELINE.replace('"trades.csv"', f'"{tmp_path}/orc"\nformat = "spark:orc"')
+    text = text.replace('"out.parquet"', f'"{tmp_path}/out"\nformat = "spark:json"')
+    write(tmp_path, text + "options = { ignoreNullFields = false }\n")
+    trades = in_session.read.option("header", True).csv(str(tmp_path / "trades.csv"))
+    typed = trades.selectExpr("timestamp(ts) ts", "symbol", "double(price) price", "venue")
+    typed.write.orc(str(tmp_path / "orc"))
+    file = tmp_path / "pipeline.toml"
+    assert run_pipeline(file, engine="spark") is None
+    found = in_session.read.json(str(tmp_path / "out")).toArrow().to_pylist()
+    assert sorted(row["mean"] for row in found) == [5.0, 10.0, 12.0, 13.0]
+    with pytest.raises(SlidefoldError, match="already exists"):
+        run_pipeline(file, engine="spark")
+    file.write_text(text.replace("spark:orc", "spark:kafkaa"))
+    with pytest.raises(SlidefoldError, match="kafkaa"):
+        run_pipeline(file, engine="spark")
+
+
+def test_a_stream_shows_its_rows_and_keeps_broken_ones_aside(
+    tmp_path: Path, in_session: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TYPED.replace('"trades.csv"', '"trades.csv"\nbad_rows = "side"\nside = "bad"')
+    text = text.replace("[sink]", STREAM + "[sink]")
+    write(tmp_path, text.replace('path = "out.parquet"', 'format = "console"\nlimit = 2'))
+    (tmp_path / "trades.csv").write_text(TRADES.replace("14.0", "n/a"))
+    pipeline = load(tmp_path / "pipeline.toml", engine="spark", stream=True)
+    out = Output(as_json=True)
+    assert spark_stream.stream_spark(pipeline, out, False, "", follow=False) is None
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {each["mean"] for each in events if each["event"] == "row"} == {10.0, 5.0}
+    assert (events[-1]["rows_in"], events[-1]["bad_rows"]) == (3, 1)
+    (kept,) = in_session.read.json(str(tmp_path / "bad")).collect()
+    assert (kept["line"], kept["text"]) == (3, "2024-01-01 09:30:00,a,n/a,Y")
+    # A second run goes on: nothing is shown or kept twice.
+    spark_stream.stream_spark(pipeline, out, False, "", follow=False)
+    assert '"row"' not in capsys.readouterr().out
+    assert in_session.read.json(str(tmp_path / "bad")).count() == 1
+
+
+def test_a_stream_that_follows_is_stopped_and_goes_on(tmp_path: Path) -> None:
+    text = PIPELINE.replace('"trades.csv"', '"days"\nformat = "csv"')
+    write(tmp_path, text.replace("[sink]", STREAM + "[sink]"))
+    days = tmp_path / "days"
+    days.mkdir()
+    (days / "1.csv").write_text(TRADES)
+    options = ("--engine", "spark", "--stream", "--json", "--master", "local[1]")
+    command = [sys.executable, "-m", "slidefold.cli", "run", "pipeline.toml", *options, "--follow"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        said = process.stdout
+        assert said is not None
+        events: list[dict[str, Any]] = []
+
+        def until(rows: int) -> None:
+            assert said is not None
+            for line in said:
+                events.append(json.loads(line))
+                if sum(each.get("rows_in", 0) for each in events) >= rows:
+                    return
+
+        until(4)
+        later = TRADES.splitlines()[0] + "\n2024-01-01 12:00:00,b,1.0,X\n"
+        (tmp_path / "2.part").write_text(later)
+        (tmp_path / "2.part").rename(days / "2.csv")
+        until(5)
+        process.send_signal(signal.SIGINT)
+        events += map(json.loads, said)
+    assert (process.returncode, events[-1]["event"]) == (130, "error"), events
+    assert events[-1]["message"] == "stopped: what was written is whole, and the next run goes on"
+    done = slidefold(tmp_path, "run", "pipeline.toml", *options)
+    assert done.code == 0, done.out + done.err
+    written = {json.loads(line)["path"] for line in committed(tmp_path / "out.parquet")}
+    rows = [
+        row
+        for path in written
+        for row in pyarrow.parquet.read_table(path.removeprefix("file://")).to_pylist()
+    ]
+    assert sorted(row["mean"] for row in rows) == [5.0, 10.0, 12.0, 13.0]
+
+
+def committed(sink: Path) -> list[str]:
+    """What Spark says of the files of a stream's sink, a line each."""
+    batches = [each for each in (sink / "_spark_metadata").iterdir() if each.name.isdigit()]
+    return [line for each in batches for line in each.read_text().splitlines()[1:]]
 
 
 def test_parity_of_all_engines_in_a_process(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def collect(pipeline: Pipeline, out: Output) -> Any:
     return pa.concat_tables([pipeline.schema.empty_table(), *read(pipeline, out, broken)])
 
 
-def run_local(pipeline: Pipeline, out: Output, replace: bool) -> None:
-    """Run a pipeline over all of its source, and write the results."""
+def run_local(pipeline: Pipeline, out: Output, replace: bool) -> Any:
+    """Run a pipeline over all of its source, write the results, and return them."""
     start = perf_counter()
     with ExitStack() as opened:
         broken, sink = open_targets(pipeline, opened, replace)
@@ -86,6 +86,7 @@ def run_local(pipeline: Pipeline, out: Output, replace: bool) -> None:
                 sink.write(found)
         broken.flush()
     tell(pipeline, out, found, len(table), len(found), broken.count, perf_counter() - start)
+    return found
 
 
 def open_targets(
@@ -105,13 +106,13 @@ def tell(
     pipeline: Pipeline, out: Output, shown: Any, taken: int, made: int, bad: int, seconds: float
 ) -> None:
     """Say what a run did; the console is a sink too."""
-    if pipeline.sink.path is None and shown is not None:
+    if pipeline.sink.format == "console" and shown is not None:
         limit = pipeline.sink.limit or made
         rows = [list(row.values()) for row in shown.slice(0, limit).to_pylist()]
         out.rows(shown.column_names, rows)
         if made > limit:
             out.step("more", f"... and {made - limit:,} rows more", rows=made - limit)
-    where = "the console" if pipeline.sink.path is None else str(pipeline.sink.path)
+    where = pipeline.sink.place
     out.say(
         "done",
         f"{taken:,} rows in, {made:,} rows out to {where}, {seconds:.1f} s",

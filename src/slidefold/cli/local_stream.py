@@ -13,8 +13,11 @@ from slidefold.cli.output import Output
 from slidefold.cli.pipeline import Pipeline
 
 
-def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> None:
-    """Feed a pipeline batch by batch; at the end no more rows come, and all is final."""
+def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> Any:
+    """Feed a pipeline batch by batch; at the end no more rows come, and all is final.
+
+    Returns what is shown or kept, if it is not written.
+    """
     start = perf_counter()
     settings = pipeline.stream
     assert settings.watermark is not None
@@ -31,7 +34,7 @@ def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> None:
             made += len(found)
             if sink is not None:
                 sink.write(found)
-            elif pipeline.sink.limit == 0 or sum(map(len, shown)) <= pipeline.sink.limit:
+            elif pipeline.sink.wants(sum(map(len, shown))):
                 shown.append(found)
 
         deliver(live.feed(pipeline.schema.empty_table()))  # a sink without rows has columns
@@ -53,3 +56,4 @@ def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> None:
     )
     found = pa.concat_tables(shown) if shown else None
     tell(pipeline, out, found, taken, made, broken.count, seconds)
+    return found

@@ -42,8 +42,11 @@ def spark_session(out: Output, master: str) -> Iterator[Any]:
                 session.stop()
 
 
-def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> None:
-    """Run a pipeline over all of its source on Spark, and write the results."""
+def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> Any:
+    """Run a pipeline over all of its source on Spark, and write the results.
+
+    Returns what is shown or kept, if it is not written.
+    """
     from slidefold.spark import files
 
     with spark_session(out, master) as session, ExitStack() as opened:
@@ -55,9 +58,10 @@ def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> No
         sink = pipeline.sink
         shown = None
         with out.working("running on Spark"):
-            if sink.format == "console":
-                shown = found.limit(sink.limit).toArrow() if sink.limit else found.toArrow()
-                made = found.count() if sink.limit else len(shown)
+            if sink.kept:
+                limit = sink.limit if sink.format == "console" else 0
+                shown = found.limit(limit).toArrow() if limit else found.toArrow()
+                made = found.count() if limit else len(shown)
             elif sink.path is None:
                 name = sink.format.removeprefix(SPARK)
                 made = files.write(found, name, sink.url, sink.options, replace=replace)
@@ -67,6 +71,7 @@ def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> No
         # With one result a row, as many rows went in as came out.
         taken = made if pipeline.features.slide is None else data.count()
         tell(pipeline, out, shown, taken, made, bad, perf_counter() - start)
+        return shown
 
 
 def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[Any, Any]:
@@ -88,7 +93,7 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
         return files.read_parquet(at, pipeline.schema), None
     parse = Strict(Parse(source, pipeline.schema), source.bad_rows)
     parsed = files.read_parsed(at, parse, pipeline.schema, as_json)
-    return files.good_rows(parsed), parsed
+    return files.good_rows(files.counting_bad(parsed) if streaming else parsed), parsed
 
 
 class Strict:

@@ -201,7 +201,7 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         )
         data, _ = source_frame(session, moved, streaming=True)
         frame = stream_frame(moved, data, "drop" if sliding else "side")
-        watch(start_query(moved, frame, follow=False), out)
+        watch([start_query(moved, frame, follow=False)], out)
         found = session.read.parquet(f"{folder}/sink").toArrow()
     accepted, in_time = (table, found) if sliding else split_late(table, found)
     return accepted, in_time, newest_watermark(accepted, pipeline.features.on, lateness)

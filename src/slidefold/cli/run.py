@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from slidefold.cli.guard import guarded
 from slidefold.cli.local import run_local
 from slidefold.cli.local_stream import stream_local
@@ -60,18 +63,45 @@ def run(
         checkpoint = "checkpoint"    # on Spark: where a stream goes on
 
         [sink]
-        path = "features.parquet"    # .csv, .jsonl, or format = "console"
+        path = "features.parquet"    # .csv, .jsonl, or format = "console", "memory"
     """
     out = Output(json)
     with guarded(out):
-        if follow and not (stream and engine is Engine.spark):
-            raise UsageError("--follow needs --engine spark --stream")
-        made = load(pipeline, engine=engine, stream=stream, overwrite=overwrite)
-        if engine is Engine.spark and stream:
-            stream_spark(made, out, overwrite, master, follow)
-        elif engine is Engine.spark:
-            run_spark(made, out, overwrite, master)
-        elif stream:
-            stream_local(made, out, overwrite)
-        else:
-            run_local(made, out, overwrite)
+        run_pipeline(
+            pipeline,
+            engine=engine,
+            stream=stream,
+            follow=follow,
+            master=master,
+            overwrite=overwrite,
+            out=out,
+        )
+
+
+def run_pipeline(
+    file: str | Path,
+    *,
+    engine: str = "local",
+    stream: bool = False,
+    follow: bool = False,
+    master: str = "local[*]",
+    overwrite: bool = False,
+    out: Output | None = None,
+) -> Any:
+    """Run a pipeline file from Python: what `slidefold run` does, with errors raised.
+
+    Returns the results as an Arrow table if the sink is the memory or the console (of the console,
+    no more than it shows), else None.
+    """
+    if engine not in [*Engine]:
+        raise UsageError(f"engine must be local or spark, got {engine!r}")
+    if follow and not (stream and engine == "spark"):
+        raise UsageError("--follow needs --engine spark --stream")
+    made = load(Path(file), engine=engine, stream=stream, overwrite=overwrite)
+    out = out or Output()
+    if engine == "spark":
+        if stream:
+            return stream_spark(made, out, overwrite, master, follow)
+        return run_spark(made, out, overwrite, master)
+    found = (stream_local if stream else run_local)(made, out, overwrite)
+    return found if made.sink.kept else None

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
+
+import pyarrow as pa
 
 from slidefold.cli.local import tell
 from slidefold.cli.on_spark import remove, source_frame, spark_session
@@ -16,23 +20,61 @@ from slidefold.cli.pipeline.settings import SPARK
 from slidefold.windows.durations import nanoseconds
 
 METRICS = "slidefold"
+_SAID = ("rows_in", "rows_out", "late")
 
 
-def stream_spark(pipeline: Pipeline, out: Output, replace: bool, master: str, follow: bool) -> None:
-    """Run a pipeline as a stream: over what is there, or with `follow` until it is stopped."""
+def stream_spark(pipeline: Pipeline, out: Output, replace: bool, master: str, follow: bool) -> Any:
+    """Run a pipeline as a stream: over what is there, or with `follow` until it is stopped.
+
+    Returns what is kept, if it is not written.
+    """
     settings, sink = pipeline.stream, pipeline.sink
     assert settings.checkpoint is not None
     if replace:
-        remove(Path(settings.checkpoint))
-        if sink.path is not None:
-            remove(sink.path)
+        for each in (Path(settings.checkpoint), sink.path, pipeline.source.side):
+            if each is not None:
+                remove(each)
     with spark_session(out, master) as session:
         start = perf_counter()
-        data, _ = source_frame(session, pipeline, streaming=True)
-        found = stream_frame(pipeline, data)
-        query = start_query(pipeline, found, follow)
-        done = watch(query, out)
-        tell(pipeline, out, None, done["rows_in"], done["rows_out"], 0, perf_counter() - start)
+        data, parsed = source_frame(session, pipeline, streaming=True)
+        shown = Shown(pipeline, out)
+        queries = [start_query(pipeline, stream_frame(pipeline, data), follow, shown.arrive)]
+        if parsed is not None and pipeline.source.side is not None:
+            queries.append(start_side(pipeline, parsed, follow))
+        done = watch(queries, out, shown)
+        seconds = perf_counter() - start
+        tell(pipeline, out, None, done["rows_in"], done["rows_out"], done["bad_rows"], seconds)
+    return shown.table()
+
+
+class Shown:
+    """Results of a stream that stay in this process: shown batch by batch, or kept."""
+
+    def __init__(self, pipeline: Pipeline, out: Output) -> None:
+        self.sink, self.out = pipeline.sink, out
+        self.arrived: SimpleQueue[Any] = SimpleQueue()  # the query has a thread of its own
+        self.tables: list[Any] = []
+        self.left = self.sink.limit
+
+    def arrive(self, table: Any) -> None:
+        """Take the results of a batch."""
+        self.arrived.put(table)
+
+    def show(self) -> None:
+        """Show what has arrived; of the console no more than its limit in all."""
+        while not self.arrived.empty():
+            table = self.arrived.get()
+            if self.sink.format == "memory":
+                self.tables.append(table)
+                continue
+            some = table.slice(0, self.left) if self.sink.limit else table
+            self.left -= len(some)
+            if len(some):
+                self.out.rows(some.column_names, [list(row.values()) for row in some.to_pylist()])
+
+    def table(self) -> Any:
+        """Return what was kept."""
+        return pa.concat_tables(self.tables) if self.tables else None
 
 
 def stream_frame(pipeline: Pipeline, data: Any, late: str | None = None) -> Any:
@@ -60,24 +102,43 @@ def delay_of(watermark: str | int | None) -> str:
     return f"{-(-nanoseconds(watermark) // 10**6)} milliseconds"
 
 
-def start_query(pipeline: Pipeline, found: Any, follow: bool) -> Any:
-    """Start the query that writes the sink."""
+def start_query(
+    pipeline: Pipeline, found: Any, follow: bool, keep: Callable[[Any], None] | None = None
+) -> Any:
+    """Start the query that writes the sink, or gives its batches to `keep`."""
     from slidefold.spark import files
 
     sink = pipeline.sink
     name = sink.format.removeprefix(SPARK)
     path = sink.url if sink.path is None else str(sink.path.absolute())
     assert pipeline.stream.checkpoint is not None
-    checkpoint = pipeline.stream.checkpoint
-    options = dict(sink.options)
-    if name == "console":
-        options = {"numRows": str(sink.limit or 20), "truncate": "false"}
-    return files.start_stream(found, name, path, options, checkpoint, follow=follow)
+    return files.start_stream(
+        found,
+        name,
+        path,
+        sink.options,
+        pipeline.stream.checkpoint,
+        follow=follow,
+        keep=keep if sink.kept else None,
+    )
 
 
-def watch(query: Any, out: Output) -> dict[str, int]:
-    """Wait for a query, say what its batches do, and return the sums; stopped, it stops."""
-    total = {"rows_in": 0, "rows_out": 0, "late": 0}
+def start_side(pipeline: Pipeline, parsed: Any, follow: bool) -> Any:
+    """Start the query that keeps broken rows: a stream writes a folder of texts, as its sink."""
+    from slidefold.spark import files
+
+    side, checkpoint = pipeline.source.side, f"{pipeline.stream.checkpoint}/bad_rows"
+    assert side is not None
+    lines = files.bad_lines(parsed)
+    return files.start_stream(lines, "text", str(side.absolute()), {}, checkpoint, follow=follow)
+
+
+def watch(queries: list[Any], out: Output, shown: Shown | None = None) -> dict[str, int]:
+    """Wait for queries, say what the first one's batches do, and return the sums.
+
+    Stopped, it stops them; and where one fails, the others do not go on alone.
+    """
+    total = dict.fromkeys((*_SAID, "bad_rows"), 0)
     told = -1
     try:
         with out.working("streaming") as bar:
@@ -85,22 +146,42 @@ def watch(query: Any, out: Output) -> dict[str, int]:
             while not ended:
                 # Waiting in here and not in Java, where Ctrl-C would break the connection.
                 time.sleep(0.3)
-                ended = not query.isActive
-                for progress in query.recentProgress:
+                failed = any(query.exception() is not None for query in queries)
+                ended = failed or not any(query.isActive for query in queries)
+                if shown is not None:
+                    shown.show()
+                for progress in queries[0].recentProgress:
                     if progress.batchId <= told:
                         continue
                     told = progress.batchId
-                    counts = progress.observedMetrics.get(METRICS)
-                    batch = {name: int(getattr(counts, name, None) or 0) for name in total}
+                    batch = _counts(progress.observedMetrics)
                     for name, count in batch.items():
                         total[name] += count
-                    said = ", ".join(f"{count:,} {name}" for name, count in batch.items())
+                    words = {name: count for name, count in batch.items() if name in _SAID or count}
+                    said = ", ".join(f"{count:,} {name}" for name, count in words.items())
                     bar.tell(f"batch {told}: {said.replace('_', ' ')}")
                     facts = {"batch": told, "watermark": progress.eventTime.get("watermark")}
                     out.step("batch", f"batch {told}: {said.replace('_', ' ')}", **facts, **batch)
     except KeyboardInterrupt:
+        _stop(queries)
+        raise KeyboardInterrupt("what was written is whole, and the next run goes on") from None
+    if failed:
+        _stop([query for query in queries if query.exception() is None])
+    for query in queries:
+        query.awaitTermination()  # raises what the query failed of
+    return total
+
+
+def _stop(queries: list[Any]) -> None:
+    for query in queries:
         with suppress(Exception):
             query.stop()
-        raise KeyboardInterrupt("what was written is whole, and the next run goes on") from None
-    query.awaitTermination()  # raises what the query failed of
-    return total
+
+
+def _counts(observed: Any) -> dict[str, int]:
+    """What a batch did, from what Spark observed of it."""
+    from slidefold.spark.files import BAD
+
+    counts = observed.get(METRICS)
+    found = {name: int(getattr(counts, name, None) or 0) for name in _SAID}
+    return {**found, "bad_rows": int(getattr(observed.get(BAD), "rows", None) or 0)}

@@ -83,11 +83,19 @@ def good_rows(parsed: DataFrame) -> DataFrame:
     return parsed.where(F.col(f"`{BAD}`").isNull()).drop(BAD)
 
 
+def counting_bad(parsed: DataFrame) -> DataFrame:
+    """Let a stream tell with each batch how many rows were broken."""
+    return parsed.observe(BAD, F.count(F.col(f"`{BAD}`")).alias("rows"))
+
+
+def bad_lines(parsed: DataFrame) -> DataFrame:
+    """Return what is said of the rows that are broken, as one column of texts."""
+    return parsed.where(F.col(f"`{BAD}`").isNotNull()).select(F.col(f"`{BAD}`").alias("value"))
+
+
 def bad_rows(parsed: DataFrame) -> list[str]:
-    """Return what is said of the rows that are broken."""
-    return [
-        row[0] for row in parsed.where(F.col(f"`{BAD}`").isNotNull()).select(f"`{BAD}`").collect()
-    ]
+    """Collect what is said of the rows that are broken."""
+    return [row[0] for row in bad_lines(parsed).collect()]
 
 
 def read_parquet(at: Place, schema: Any) -> DataFrame:
@@ -166,16 +174,19 @@ def start_stream(
     checkpoint: str,
     *,
     follow: bool,
+    keep: Callable[[Any], None] | None = None,
 ) -> Any:
-    """Start a query that takes what is there and ends, or that follows the source."""
+    """Start a query that takes what is there and ends, or that follows the source.
+
+    With `keep`, each batch is given to it as a table instead of being written.
+    """
     if name == "csv":
         options = {"header": "true", **options}
-    writer = (
-        data.writeStream.format(name)
-        .options(**options)
-        .option("checkpointLocation", checkpoint)
-        .outputMode("append")
-    )
+    writer: Any = data.writeStream.option("checkpointLocation", checkpoint).outputMode("append")
+    if keep is not None:
+        writer = writer.foreachBatch(lambda batch, _: keep(batch.toArrow()))
+    else:
+        writer = writer.format(name).options(**options)
     if path is not None:
         writer = writer.option("path", path)
     if not follow:

@@ -20,6 +20,7 @@ from slidefold.errors import DataError, SlidefoldError, UsageError
 
 # The last line of a Python error in a worker, as Spark repeats it.
 _SENTENCE = re.compile(r"slidefold\.errors\.\w+: (.+)")
+_NAMED = re.compile(r"(?:^|(?<=: ))\[[A-Z_.]+\].*")
 JAVA = 17
 
 
@@ -120,10 +121,12 @@ def readable() -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Spark's own errors begin with their name in brackets, and say what it is behind it.
-    known = next((line for line in lines if re.match(r"\[[A-Z_.]+\]", line)), None)
+    # Spark's own errors have their name in brackets, and say what it is behind it.
+    known = next((found[0] for line in lines if (found := _NAMED.search(line))), None)
     # What a worker raised is at the end of its traceback.
     raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
     if "Python worker" in str(error) and raised:
         return raised[-1]
-    return known or (lines or [type(error).__name__])[0]
+    # The bridge to Java says first where it was, then what came over it.
+    told = [line.lstrip(": ") for line in lines if not line.startswith("An error occurred while")]
+    return known or (told or [type(error).__name__])[0]

@@ -114,7 +114,7 @@ def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -
         with measures.timing(out, "Spark", "stream"):
             stream, _ = source_frame(session, pipeline, streaming=True)
             query = start_query(pipeline, stream_frame(pipeline, stream, "side"), follow=False)
-            done = watch(query, out)
+            done = watch([query], out)
         found = session.read.parquet(str(pipeline.sink.path)).toArrow()
         accepted, in_time = split_late(table, found)
         newest = newest_watermark(accepted, "departed", str(pipeline.stream.watermark))

@@ -73,7 +73,7 @@ def load(
         results = _check_stream(features, settings, schema, mistakes)
     if "sink" in told:
         sink.check_results(results, mistakes)
-    continues = stream and engine == "spark" and _continues(source, settings, sink, mistakes)
+    continues = stream and engine == "spark" and _continues(settings, sink, mistakes)
     if writes and not mistakes.at("sink") and not (continues and not overwrite):
         for key, target in (("sink.path", sink.path), ("source.side", source.side)):
             _check_target(key, target, source, overwrite or sink.exists == "replace", mistakes)
@@ -115,12 +115,8 @@ def _check_stream(
         return None
 
 
-def _continues(source: Source, settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
+def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
     """Tell whether a Spark stream goes on from its checkpoint, and note what it cannot do."""
-    if source.bad_rows == "side":
-        mistakes.note("source.bad_rows", "'side' is not for --engine spark --stream: use skip")
-    if sink.format == "console":
-        mistakes.note("sink.format", "'console' is not for --engine spark --stream: give a path")
     checkpoint = settings.checkpoint
     if checkpoint is None or "://" in checkpoint or not Path(checkpoint).exists():
         return False

@@ -21,7 +21,8 @@ ENDINGS = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "json": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz"),
 }
-SINKS = (*ENDINGS, "console")
+KEPT = ("console", "memory")  # results that are not written
+SINKS = (*ENDINGS, *KEPT)
 BAD_ROWS = ("fail", "skip", "side")
 EMIT = ("final", "arrival", "revise", "change")
 LATE = ("drop", "side")
@@ -71,6 +72,22 @@ class Sink:
     limit: int = 20
     options: Mapping[str, str] = field(default_factory=dict)
     url: str | None = None  # where only Spark can write
+
+    @property
+    def kept(self) -> bool:
+        """Whether results stay in this process: to be shown, or to be returned."""
+        return self.format in KEPT
+
+    def wants(self, rows: int) -> bool:
+        """Whether more rows are to be kept when there are so many."""
+        return self.kept and (self.format == "memory" or self.limit == 0 or rows <= self.limit)
+
+    @property
+    def place(self) -> str:
+        """Where results go, in words."""
+        if self.kept:
+            return f"the {self.format}"
+        return str(self.path or self.url or self.format.removeprefix(SPARK))
 
     def check_results(self, results: Any, mistakes: Mistakes) -> None:
         """Refuse columns that the format cannot hold."""
@@ -158,10 +175,10 @@ def read_sink(table: Table, folder: Path, engine: str) -> Sink:
     path = table.text("path")
     format = _format(table, path, SINKS, engine)
     spark = format.startswith(SPARK)
-    if path is None and format != "console" and not spark and table.told:
+    if path is None and format not in KEPT and not spark and table.told:
         table.note("path", 'is missing: a file to write, or format = "console"')
-    if path is not None and format == "console":
-        table.note("path", "the console has none")
+    if path is not None and format in KEPT:
+        table.note("path", f"the {format} has none")
     exists = table.word("exists", ("fail", "replace"), "fail")
     limit = table.whole("limit", 20, least=0)
     options = _options(table, spark)
