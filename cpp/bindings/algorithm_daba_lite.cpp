@@ -24,7 +24,7 @@ struct ForColumns<DabaLite<Op, ChunkedQueue>> {
 };
 
 FacePtr make_daba_lite(const Spec& spec, const Options& options) {
-  return make<Plain<DabaLiteEvents>::Build, Static::kHot>(spec, options);
+  return make<Plain<DabaLiteEvents>::Build, Static::kNumbers>(spec, options);
 }
 
 }  // namespace slidefold::bindings

@@ -15,7 +15,7 @@ struct Column {
 }  // namespace
 
 BoundaryPtr make_sba(const Spec& spec, const BoundaryOptions& options) {
-  return make<BoundaryBuild<Sba, Column>::Build, Static::kHot>(spec, options);
+  return make<BoundaryBuild<Sba, Column>::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

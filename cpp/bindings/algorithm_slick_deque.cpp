@@ -4,7 +4,7 @@
 namespace slidefold::bindings {
 
 FacePtr make_slick_deque(const Spec& spec, const Options& options) {
-  return make<Plain<SlickDeque>::Build, Static::kHot, false, true>(spec, options);
+  return make<Plain<SlickDeque>::Build, Static::kNumbers, false, true>(spec, options);
 }
 
 }  // namespace slidefold::bindings

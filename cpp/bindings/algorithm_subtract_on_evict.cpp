@@ -15,7 +15,7 @@ struct ForColumns<SubtractOnEvict<Op>> {
 };
 
 FacePtr make_subtract_on_evict(const Spec& spec, const Options& options) {
-  return make<Plain<SubtractOnEvict>::Build, Static::kHot, true>(spec, options);
+  return make<Plain<SubtractOnEvict>::Build, Static::kNumbers, true>(spec, options);
 }
 
 }  // namespace slidefold::bindings

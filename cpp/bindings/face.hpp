@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <deque>
+#include <optional>
 
 #include "nulls.hpp"
 #include "port.hpp"
@@ -159,7 +160,7 @@ class FaceOf : public Face {
     State state = lifted(value, null);
     if (checked_) contents_.push_back(state);
     try {
-      guarded([&] { algorithm_.insert(std::move(state)); });
+      guarded([&] { put(std::move(state)); });
     } catch (...) {
       if (checked_) contents_.pop_back();
       throw;
@@ -169,9 +170,7 @@ class FaceOf : public Face {
 
   void evict(std::size_t count) override {
     if (count > size()) fail("EmptyWindowError", "evict from an empty window");
-    guarded([&] {
-      for (std::size_t i = 0; i < count; ++i) algorithm_.evict();
-    });
+    guarded([&] { drop(count); });
     forget(count);
   }
 
@@ -181,8 +180,8 @@ class FaceOf : public Face {
     if (checked_) contents_.push_back(state);
     try {
       PyObject* result = guarded([&] {
-        for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
-        algorithm_.insert(std::move(state));
+        drop(evictions);
+        put(std::move(state));
         return lowered(nulls_.count() - nulls_.among_oldest(evictions) + (null ? 1 : 0));
       });
       forget(evictions);
@@ -199,7 +198,7 @@ class FaceOf : public Face {
     State state = lifted(value, null);
     PyObject* result = guarded([&] {
       if (flush) insert_waiting();
-      for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
+      drop(evictions);
       const std::size_t hidden = flush ? 0 : waiting_nulls_;
       return lowered(nulls_.count() - nulls_.among_oldest(evictions) - hidden);
     });
@@ -214,7 +213,7 @@ class FaceOf : public Face {
   void move_on(bool flush, std::size_t evictions) override {
     guarded([&] {
       if (flush) insert_waiting();
-      for (std::size_t i = 0; i < evictions; ++i) algorithm_.evict();
+      drop(evictions);
     });
     if (flush) settle_waiting();
     forget(evictions);
@@ -228,23 +227,18 @@ class FaceOf : public Face {
       }
     }
     return over_column(values, [&](auto& columns, std::size_t rows) {
-      using Runner = typename ForColumns<Algorithm>::type;
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
       const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
-      if (skips_nulls_ && columns.any_null()) return slide_nulls(columns, window, drain);
-      if (drain) {
-        if constexpr (requires { ForColumns<Algorithm>::drain(op_, rows, window, lift, emit); }) {
-          return ForColumns<Algorithm>::drain(op_, rows, window, lift, emit);
-        }
+      if (skips_nulls_ && columns.any_null()) {
+        step_through(columns, window, drain);
+      } else if constexpr (requires {
+                             ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
+                           }) {
+        drain ? ForColumns<Algorithm>::drain(op_, rows, window, lift, emit)
+              : ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
       } else {
-        if constexpr (requires { ForColumns<Algorithm>::slide(op_, rows, window, lift, emit); }) {
-          return ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
-        }
+        step_through(columns, window, drain);
       }
-      Runner runner(op_);
-      runner.reserve(std::min(window, rows));
-      drain ? slidefold::drain(runner, rows, window, lift, emit)
-            : slidefold::slide(runner, rows, window, lift, emit);
     });
   }
 
@@ -322,7 +316,12 @@ class FaceOf : public Face {
   State lifted(PyObject* value, bool null) const {
     return null ? State(op_.identity()) : Port<Op>::lift(op_, value);
   }
-  PyObject* lowered(std::size_t nulls) {
+  // The algorithm's code stands in the object once, not in each of the steps that use it.
+  [[gnu::noinline]] void put(State state) { algorithm_.insert(std::move(state)); }
+  [[gnu::noinline]] void drop(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) algorithm_.evict();
+  }
+  [[gnu::noinline]] PyObject* lowered(std::size_t nulls) {
     return Port<Op>::lower(op_, algorithm_.query(), algorithm_.size() == nulls);
   }
   virtual std::size_t null_rows() const { return nulls_.count() - waiting_nulls_; }
@@ -342,7 +341,7 @@ class FaceOf : public Face {
 
  private:
   void insert_waiting() {
-    for (const State& state : waiting_) algorithm_.insert(state);
+    for (const State& state : waiting_) put(state);
   }
   void settle_waiting() {
     if (checked_) contents_.insert(contents_.end(), waiting_.begin(), waiting_.end());
@@ -361,19 +360,23 @@ class FaceOf : public Face {
     });
   }
 
-  // Step by step: the kernels know nothing of nulls.
+  // Step by step, where there is no kernel or there are nulls, of which kernels know nothing.
   template <class AnyColumns>
-  void slide_nulls(AnyColumns& columns, std::size_t window, bool drain) const {
-    const ValueCounts values(columns);
+  void step_through(AnyColumns& columns, std::size_t window, bool drain) const {
+    const bool nulls = skips_nulls_ && columns.any_null();
+    const std::optional<ValueCounts> values =
+        nulls ? std::optional<ValueCounts>(columns) : std::nullopt;
     const auto lift = [&](std::size_t row) {
-      return columns.null(row) ? State(op_.identity()) : columns.lift(row);
+      return nulls && columns.null(row) ? State(op_.identity()) : columns.lift(row);
     };
     const auto emit = [&](std::size_t row, const State& state) {
+      if (!nulls) return columns.lower(row, state);
       const std::size_t full = row + 1 > window ? row + 1 - window : 0;
       const std::size_t first = drain ? row - row % window : full;
-      values.any(first, row + 1) ? columns.lower(row, state) : columns.lower_empty(row);
+      values->any(first, row + 1) ? columns.lower(row, state) : columns.lower_empty(row);
     };
-    Algorithm runner(op_);
+    typename ForColumns<Algorithm>::type runner(op_);
+    runner.reserve(std::min(window, columns.rows()));
     drain ? slidefold::drain(runner, columns.rows(), window, lift, emit)
           : slidefold::slide(runner, columns.rows(), window, lift, emit);
   }

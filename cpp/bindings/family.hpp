@@ -38,12 +38,6 @@ MaybeMade made(Op op) {
   return made(std::move(op), traits);
 }
 
-// Calls visit with a value of the type that a dtype names.
-template <class Visit>
-auto with_number(const std::string& dtype, Visit&& visit) {
-  return dtype == "int64" ? visit(std::int64_t{}) : visit(double{});
-}
-
 template <class Visit>
 auto with_key(const std::string& dtype, Visit&& visit) {
   if (dtype == "str") return visit(std::string{});

@@ -52,9 +52,10 @@ auto with_erased(const ErasedOperator& erased, Visit&& visit) {
 using FacePtr = std::unique_ptr<Face>;
 using Maker = FacePtr (*)(const Spec&, const Options&);
 
-// How many static templates an algorithm is worth: those that plans choose get all hot operators,
-// the others the few that throughput comparisons use, so that algorithms compete on equal terms.
-enum class Static { kFew, kHot };
+// How many static templates an algorithm is worth: the one that folds columns gets all hot
+// operators, those that plans choose for events the numbers among them, the others the few that
+// throughput comparisons use, so that algorithms compete on equal terms.
+enum class Static { kFew, kNumbers, kHot };
 
 // Calls visit with the static operator if the spec names one of few, else returns null.
 template <class Visit>
@@ -68,36 +69,45 @@ auto with_few_operators(const Spec& spec, Visit&& visit) {
   return Result{};
 }
 
-// Calls visit with the static operator if the spec names a hot one, else returns null.
+// Calls visit with a value of the type that the name of a type stands for.
 template <class Visit>
-auto with_hot_operator(const Spec& spec, Visit&& visit) {
+auto with_number(const std::string& dtype, Visit&& visit) {
+  return dtype == "int64" ? visit(std::int64_t{}) : visit(double{});
+}
+
+// Calls visit with the static operator if the spec names one of a number, else returns null.
+template <class Visit>
+auto with_number_operator(const Spec& spec, Visit&& visit) {
   using Result = decltype(visit(Sum<double>{}));
   const std::string_view name = spec.name;
-  const auto number = [&](const std::string& dtype, auto&& use) {
-    return dtype == "int64" ? use(std::int64_t{}) : use(double{});
-  };
   if (name == "count") return visit(Count{});
-  if (name == "max_by" || name == "min_by") {
-    if (spec.dtype != "float64" && spec.dtype != "int64") return Result{};
-    return number(spec.dtype, [&](auto arg) {
-      return number(spec.key, [&](auto key) {
-        using A = decltype(arg);
-        using K = decltype(key);
-        return name == "max_by" ? visit(ExtremeBy<Extreme::kMax, A, K>{})
-                                : visit(ExtremeBy<Extreme::kMin, A, K>{});
-      });
-    });
-  }
-  return number(spec.dtype, [&](auto t) {
+  if (name == "geomean" && spec.dtype == "float64") return visit(Geomean<double>{});
+  return with_number(spec.dtype, [&](auto t) {
     using T = decltype(t);
     if (name == "sum") return visit(Sum<T>{});
     if (name == "mean") return visit(Mean<T>{});
     if (name == "min") return visit(MinMax<Extreme::kMin, T>{});
     if (name == "max") return visit(MinMax<Extreme::kMax, T>{});
-    if (name == "geomean") return visit(Geomean<T>{});
     if (name == "var") return visit(Var<T>{spec.number("ddof"), false});
     if (name == "std") return visit(Var<T>{spec.number("ddof"), true});
     return Result{};
+  });
+}
+
+// Calls visit with the static operator if the spec names a hot one, else returns null.
+template <class Visit>
+auto with_hot_operator(const Spec& spec, Visit&& visit) {
+  using Result = decltype(visit(Sum<double>{}));
+  const std::string_view name = spec.name;
+  if (name != "max_by" && name != "min_by") return with_number_operator(spec, visit);
+  if (spec.dtype != "float64" && spec.dtype != "int64") return Result{};
+  return with_number(spec.dtype, [&](auto arg) {
+    return with_number(spec.key, [&](auto key) {
+      using A = decltype(arg);
+      using K = decltype(key);
+      return name == "max_by" ? visit(ExtremeBy<Extreme::kMax, A, K>{})
+                              : visit(ExtremeBy<Extreme::kMin, A, K>{});
+    });
   });
 }
 
@@ -119,6 +129,8 @@ auto make(const Spec& spec, const Options& options) {
     Pointer face;
     if constexpr (kStatic == Static::kHot) {
       face = with_hot_operator(spec, build);
+    } else if constexpr (kStatic == Static::kNumbers) {
+      face = with_number_operator(spec, build);
     } else {
       face = with_few_operators(spec, build);
     }

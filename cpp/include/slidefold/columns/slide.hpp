@@ -17,13 +17,8 @@ namespace slidefold {
 
 template <class Algorithm, class Lift, class Emit>
 void slide(Algorithm& algorithm, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
-  std::size_t row = 0;
-  for (; row < rows && row < window; ++row) {
-    algorithm.insert(lift(row));
-    emit(row, algorithm.query());
-  }
-  for (; row < rows; ++row) {
-    algorithm.evict();
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (row >= window) algorithm.evict();
     algorithm.insert(lift(row));
     emit(row, algorithm.query());
   }
@@ -48,17 +43,12 @@ std::vector<std::int64_t> latencies(Algorithm& algorithm, std::size_t rows, std:
   using Clock = std::chrono::steady_clock;
   std::vector<std::int64_t> steps(rows > window ? rows - window : 0);
   for (std::size_t row = 0; row < rows; ++row) {
-    if (row < window) {
-      algorithm.insert(lift(row));
-      emit(row, algorithm.query());
-      continue;
-    }
     auto value = lift(row);
     const auto start = Clock::now();
-    algorithm.evict();
+    if (row >= window) algorithm.evict();
     algorithm.insert(std::move(value));
     emit(row, algorithm.query());
-    steps[row - window] = (Clock::now() - start).count();
+    if (row >= window) steps[row - window] = (Clock::now() - start).count();
   }
   return steps;
 }
