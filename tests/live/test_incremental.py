@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import slidefold as sf
 from slidefold.columns.grouping import one_chunk
 from slidefold.errors import ResultOverflowError
+from slidefold.live.engine import Engine
 from slidefold.live.incremental import Incremental, fits, keys_of
 from slidefold.windows import counted
 
@@ -146,6 +147,25 @@ def test_what_depends_on_order_or_rows_is_left() -> None:
     assert not fits(sf.max("d").over(sf.time(5)), [pa.decimal128(10, 2)])
     every = sf.rolling(on="t", every=sf.time(5), s=sf.sum("x").over(sf.time(5)))
     assert made_for(every, table_of([])).chosen == []
+
+
+@pytest.mark.parametrize("emit", ["final", "arrival", "revise"])
+def test_integer_keys_of_which_one_is_null_later_on(emit: str) -> None:
+    schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.int64()})
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
+    engine = Engine(definition, schema, emit, ("t",) if emit == "revise" else ())
+    batches = [
+        {"t": [1, 2, 3], "k": [1, -(2**63), 1], "x": [1, 2, 4]},
+        {"t": [4, 5, 6], "k": [None, 1, 0], "x": [8, 16, 32]},
+        {"t": [7, 8, 9], "k": [None, 1, -(2**63)], "x": [64, 128, 256]},
+    ]
+    found = [
+        engine.take(pa.table(batch, schema=schema), max(batch["t"]))["s"].to_pylist()
+        for batch in batches
+    ]
+    # The window (t - 5, t] of 1 at 5 has the rows of 1, 3 and 5; later batches find them again.
+    assert found == [[1, 2, 5], [8, 21, 32], [72, 144, 256]]
+    assert engine.by_key == ("s",)
 
 
 def test_a_sum_beyond_64_bits_raises() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from inspect import signature
 from typing import Any
 
@@ -111,8 +112,12 @@ def _read_unsigned(task: Task, index: int, values: Any) -> Array:
 
 def _takes(operator: Operator, index: int, dtype: str) -> bool:
     """Tell whether the function that makes the operator takes a dtype for this column."""
-    if operator.dtype in ("any", "object"):
-        return True
+    return operator.dtype in ("any", "object") or _is_made_with(operator, index, dtype)
+
+
+# Streams ask the same for each batch, and to make an error takes longer than to fold some rows.
+@lru_cache(maxsize=1024)
+def _is_made_with(operator: Operator, index: int, dtype: str) -> bool:
     function: Any = BUILT_IN[operator.name]
     known = signature(function).parameters
     said = {name: value for name, value in operator.params if name in known}

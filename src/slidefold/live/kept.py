@@ -6,7 +6,9 @@ the rows can tell, they are looked through when they have doubled.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,15 @@ from slidefold.windows import EveryRows, EveryTime, counted, needed_rows, reach_
 _FEW = 4096
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Rows of a history that passed together; their newest time, if it was looked for."""
+
+    rows: Any
+    newest: int | None
+    nbytes: int
+
+
 class Kept:
     """Rows up to the watermark, of which only used columns are kept, and rows after it."""
 
@@ -35,7 +46,7 @@ class Kept:
         self.definition = definition
         self.watermark: int | None = None
         self.windows = windows_of(definition)
-        self._history = [self.read(rows)]
+        self.history = self.read(rows)
         self.pending = rows
         self.clock, _ = counted(definition.on, rows[definition.on].combine_chunks())
         plain = definition.slide is None or isinstance(definition.slide, EveryTime)
@@ -46,18 +57,23 @@ class Kept:
     @property
     def history(self) -> Any:
         """The rows that have passed and that windows may still hold."""
-        if len(self._history) > 1:
-            self._history = [pa.concat_tables(self._history).combine_chunks()]
-        return self._history[0]
+        if len(self._parts) != 1:
+            self.history = pa.concat_tables(
+                [self._empty, *(part.rows for part in self._parts)]
+            ).combine_chunks()
+        return self._parts[0].rows
 
     @history.setter
     def history(self, rows: Any) -> None:
-        self._history = [rows]
+        # Its newest time is looked for once there are others beside it.
+        self._empty = rows.slice(0, 0)
+        self._parts = deque([_Part(rows, None, rows.nbytes)])
+        self._held, self._held_bytes = len(rows), rows.nbytes
 
     @property
     def rows(self) -> int:
         """How many rows are held."""
-        return sum(len(rows) for rows in self._history) + len(self.pending)
+        return self._held + len(self.pending)
 
     def fill(self, rows: Any, watermark: int | None) -> None:
         """Take rows of which those up to the watermark have passed already."""
@@ -71,7 +87,9 @@ class Kept:
         """Make the states by key anew from the rows that are held."""
         self.by_key.clear()
         try:
-            self.by_key.push(self.inserted(), self.watermark)
+            rows = self.inserted()
+            self.by_key.outgrown(rows)
+            self.by_key.push(rows, self.watermark)
         except SlidefoldError:
             # Windows of rows that have passed miss what was let go, and may overflow without it:
             # from now on all is folded from the rows.
@@ -82,8 +100,14 @@ class Kept:
         """Return the rows that states by key have seen."""
         return self.history
 
+    def make_room(self, rows: Any) -> None:
+        """Make the states by key anew, or give them up, if they cannot take such rows."""
+        if self.by_key.outgrown(rows):
+            self.refill()
+
     def answers(self, known: Callable[[], Any], rows: Any, watermark: int | None) -> Any:
         """Return rows in time order with the new columns, over them and those known before."""
+        self.make_room(rows)
         definition, rest = self.definition, self.by_key.rest
         if rest is definition or len(rows) == 0:
             return results_of(definition, of_same_keys(known(), rows, definition.by), rows)
@@ -101,14 +125,30 @@ class Kept:
         """Move on to a watermark that has passed some rows and left others pending."""
         if self.by_key.rest is None and self.reach is not None:
             # Nothing is folded from the history, so that it only has to be there to be saved.
-            needed = watermark - self.reach
-            old = [rows for rows in self._history if self._newest(rows) > needed]
-            new = self.read(passed).combine_chunks()
-            self._history = [*old, new] if len(new) or not old else old
+            self._add(self.read(passed).combine_chunks())
+            self._forget(watermark - self.reach)
         else:
             history, self.pruned = self.grown(passed, watermark)
             self.history = history
         self.watermark, self.pending = watermark, pending
+
+    def _add(self, rows: Any) -> None:
+        if len(rows):
+            self._parts.append(_Part(rows, self._newest(rows), rows.nbytes))
+            self._held += len(rows)
+            self._held_bytes += rows.nbytes
+
+    def _forget(self, needed: int) -> None:
+        """Let parts go that are of no use, the oldest first: a batch looks at few of them."""
+        while self._parts:
+            part = self._parts[0]
+            if part.newest is None:
+                part = self._parts[0] = replace(part, newest=self._newest(part.rows))
+            if part.newest is None or part.newest > needed:
+                return
+            self._parts.popleft()
+            self._held -= len(part.rows)
+            self._held_bytes -= part.nbytes
 
     def _newest(self, rows: Any) -> int:
         return int(times_of(rows, self.definition.on).max(initial=OLDEST))
@@ -137,8 +177,7 @@ class Kept:
     @property
     def nbytes(self) -> int:
         """The size of the rows that are held."""
-        held = sum(rows.nbytes for rows in self._history) + self.pending.nbytes
-        return int(held + self.by_key.nbytes)
+        return int(self._held_bytes + self.pending.nbytes + self.by_key.nbytes)
 
     def read(self, rows: Any) -> Any:
         """Return the columns that are used, and the numbers of rows."""

@@ -62,6 +62,7 @@ class Revise(Kept):
 
     def _results(self, rows: Any, watermark: int | None) -> Any:
         """Return new rows, and pending ones whose windows they touch, as they are now."""
+        self.make_room(rows)
         definition, rest = self.definition, self.by_key.rest
         # States by key need no history, and which rows are touched is seen without it.
         history = self.read(rows).slice(0, 0)

@@ -9,7 +9,7 @@ leaves none.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 # Each worker may end up with all buckets of a query: a few workers share a machine.
@@ -18,12 +18,16 @@ BUDGET = 512 << 20
 
 @dataclass(frozen=True)
 class Cached:
-    """An engine, the entry it has read up to, and the watermark it has emitted up to."""
+    """An engine, the entry it has read up to, and the watermark it has emitted up to.
+
+    `first` is the mark of the oldest entry by its version, so that it need not be asked for.
+    """
 
     engine: Any
     version: int
     token: str
     emitted: int | None
+    first: dict[int, Any] = field(default_factory=dict)
 
 
 class Cache:

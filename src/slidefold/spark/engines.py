@@ -47,4 +47,5 @@ def maker_of(
         one_by_one if remembers else at_once,
         lambda rows, watermark: judge(rows, definition.on, watermark),
         slack,
+        remembers,
     )

@@ -145,6 +145,8 @@ class Log:
         self.fresh = found is None
         self.head = Head(identity) if found is None else _head(found)
         self._saved = None if found is None else self.head
+        # Marks that were read or written in this call, or that an engine in the worker remembers.
+        self.known: dict[int, Mark] = {}
 
     @property
     def entries(self) -> int:
@@ -155,10 +157,17 @@ class Log:
         """Return the mark of an entry, None if there is no such entry."""
         if not self.head.oldest <= version <= self.head.version:
             return None
-        found = self.store.read_mark(version)
-        if found is None:
-            raise StateError(f"the log of a bucket has no mark of its entry {version}")
-        return Mark(*found)
+        if version not in self.known:
+            found = self.store.read_mark(version)
+            if found is None:
+                raise StateError(f"the log of a bucket has no mark of its entry {version}")
+            self.known[version] = Mark(*found)
+        return self.known[version]
+
+    def first(self) -> dict[int, Mark]:
+        """Return the mark of the oldest entry by its version, if it was looked at in this call."""
+        oldest = self.head.oldest
+        return {oldest: self.known[oldest]} if oldest in self.known else {}
 
     def append(self, rows: Any, on: str, judged: int | None) -> int:
         """Add accepted rows as new entries; returns the bytes written."""
@@ -176,7 +185,8 @@ class Log:
         header = {"kind": _KIND, "version": version, "token": mark.token, "part": part}
         data = pack(header, payload)
         self.store.write_entry(version, data)
-        self.store.write_mark(version, astuple(mark))
+        self.store.write_mark(version, (mark.newest, mark.token, mark.judged, mark.rows))
+        self.known[version] = mark
         rows = self.head.rows + mark.rows
         self.head = replace(self.head, version=version, token=mark.token, rows=rows)
         return len(data)

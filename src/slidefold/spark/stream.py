@@ -7,7 +7,8 @@ the bucket, against the watermark of the batch: Spark's own filter never sees a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 from uuid import uuid4
@@ -31,6 +32,7 @@ from slidefold.spark.types import arrow_schema, result_schema, spark_schema
 # Not a function of the cluster: it is a part of the state, and must be the same after a restart.
 BUCKETS = 16
 _LATE = ("drop", "side")
+_STAGE = "SLIDEFOLD_STAGE"
 _DELAY = "spark.watermarkDelayMs"
 _STORE = "spark.sql.streaming.stateStore."
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -65,13 +67,11 @@ def run_stream(
     _prepare(data.sparkSession)
     made = job.result
     packed = _packed(definition, data, given, count)
-    stepped = packed.groupBy(LABEL).transformWithState(
-        BucketProcessor(job),
-        OUTPUT,
-        "Append",
-        "EventTime",
-        None if initial is None else _history(definition, initial, data, count).groupBy(LABEL),
-    )
+    past = None if initial is None else _history(definition, initial, data, count).groupBy(LABEL)
+    with _workers_of_its_own(data.sparkSession):
+        stepped = packed.groupBy(LABEL).transformWithState(
+            BucketProcessor(job), OUTPUT, "Append", "EventTime", past
+        )
     sums = [F.sum(field.name).alias(field.name) for field in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
@@ -185,6 +185,22 @@ def _with_lateness(schema: Any) -> Any:
         if name in schema.names:
             raise ColumnError(f"late='side' adds a column {name!r}, and there is one already")
     return schema.append(pa.field(LATE, pa.bool_())).append(pa.field(REASON, pa.string()))
+
+
+@contextmanager
+def _workers_of_its_own(session: SparkSession) -> Iterator[None]:
+    """Keep the workers of the stage that is made now apart from all others.
+
+    Spark hands out idle workers in turn, whatever they ran before, among those that were started
+    with the same environment. With workers of its own the stage finds most engines where it left
+    them; among those of all stages most of them had to catch up, which took as long as folding.
+    """
+    environment = session.sparkContext.environment
+    environment[_STAGE] = "state"
+    try:
+        yield
+    finally:
+        del environment[_STAGE]
 
 
 def _prepare(session: SparkSession) -> None:
