@@ -81,6 +81,9 @@ def random_rows(rng: random.Random) -> pa.Table:
             "y": pa.array([rng.randint(-40, 40) / 4 for _ in range(rows)]),
             "s": pa.array([chr(0x4E00 + i) for i in range(rows)]),
             "b": pa.array([rng.choice([True, False, None]) for _ in range(rows)]),
+            # Far from zero, where means of floats have lost what the trend is made of.
+            "when": pa.array([10**15 + time for time in times], pa.timestamp("us")),
+            "same": pa.array([0.1 if i < 40 else 0.3 for i in range(rows)]),
         }
     )
 
@@ -104,6 +107,9 @@ OPERATORS: list[Operator] = [
     sf.std("x", ddof=0),
     sf.covariance("x", "y"),
     sf.correlation("x", "y"),
+    sf.trend("y", "t"),
+    sf.trend("x", "when"),
+    sf.correlation("y", "same"),
     sf.min("x"),
     sf.max("s"),
     sf.max("y"),

@@ -6,13 +6,19 @@ Each is an array with one item a window, or a single number; `n` counts the valu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidefold.columns.values import Array
+from slidefold.columns.values import (
+    Array,
+    is_temporal,
+    plain,
+    real_numbers,
+    steps_per_second,
+    whole_numbers,
+)
 from slidefold.operators import BUILT_IN, Operator
 
 Moments = dict[str, Any]
@@ -23,6 +29,53 @@ Folding = Callable[[Operator, int], Any]
 def mergeable(operator: Operator) -> bool:
     """Tell whether results over two sets of rows can be merged by a formula."""
     return operator.name in _FINISH
+
+
+def centred(operator: Operator) -> bool:
+    """Tell whether an operator wants its columns less a value of theirs, as `less_pivot` has it."""
+    return operator.name in ("correlation", "trend")
+
+
+def less_pivot(column: Any) -> tuple[Any, int | float]:
+    """Return a column less one of its values, and that value.
+
+    Times since 1970 keep their digits so, and the mean of a column that does not vary is exact: a
+    spread of rounding errors would be taken for one.
+    """
+    values = plain(column)
+    kind = values.type
+    if pa.types.is_null(kind):
+        return pa.array([], pa.float64()), 0.0
+    counts = pa.types.is_signed_integer(kind) or pa.types.is_boolean(kind) or is_temporal(kind)
+    if counts:
+        whole = whole_numbers(values)
+        pivot = int(whole[0]) if len(whole) else 0
+        if len(whole) == 0 or max(int(whole.max()) - pivot, pivot - int(whole.min())) < 2**63:
+            return pa.array(whole - pivot), pivot
+        return pa.array(whole.astype(np.float64) - pivot), pivot
+    numbers = real_numbers(values)
+    finite = np.flatnonzero(np.isfinite(numbers))
+    start = float(numbers[finite[0]]) if len(finite) else 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        return pa.array(numbers - start), start
+
+
+def time_steps(column: Any) -> float:
+    """Return how many units of a column make the unit of a trend: a second, or one."""
+    kind = plain(column).type
+    return steps_per_second(kind) if is_temporal(kind) else 1.0
+
+
+def part_of(moments: Moments, place: int) -> Moments:
+    """Return the moments of one set of rows."""
+    return {
+        word: items if word in _SHARED else items[place : place + 1]
+        for word, items in moments.items()
+    }
+
+
+# The pivots of both columns and the unit of time, the same for all sets of rows.
+_SHARED = ("pivots", "steps")
 
 
 def moments_of(operator: Operator, count: Any, folding: Folding) -> Moments:
@@ -40,15 +93,21 @@ def moments_of(operator: Operator, count: Any, folding: Folding) -> Moments:
         with np.errstate(divide="ignore"):
             found["x"] = np.log(_zeros(folding(operator, 0), 1.0))
         return found
-    plain: dict[str, Any] = dict(BUILT_IN)
-    found["x"] = _zeros(folding(plain["mean"](operator.columns[0]), 0))
+    made: dict[str, Any] = dict(BUILT_IN)
+    found["x"] = _zeros(folding(made["mean"](operator.columns[0]), 0))
     if operator.name in ("var", "std"):
-        spread = plain["var"](operator.columns[0], ddof=0)
+        spread = made["var"](operator.columns[0], ddof=0)
         found["xx"] = _zeros(folding(spread, 0)) * found["n"]
-    if operator.name == "covariance":
-        found["y"] = _zeros(folding(plain["mean"](operator.columns[1]), 1))
-        joint = replace(operator, params=(("ddof", 0),))
+    if operator.name == "covariance" or centred(operator):
+        found["y"] = _zeros(folding(made["mean"](operator.columns[1]), 1))
+        joint = made["covariance"](*operator.columns, ddof=0)
         found["xy"] = _zeros(folding(joint, -1)) * found["n"]
+    if centred(operator):
+        for word, place in (("xx", 0), ("yy", 1)):
+            spread = made["var"](operator.columns[place], ddof=0)
+            spreads = _zeros(folding(spread, place)) * found["n"]
+            # What is not finite in one column leaves no spread in the other either.
+            found[word] = np.where(np.isnan(found["xy"]), np.nan, spreads)
     return found
 
 
@@ -58,6 +117,8 @@ def _zeros(values: Any, empty: float = 0.0) -> Array:
 
 def merge(older: Moments, newer: Moments) -> Moments:
     """Return the moments of both together (Chan's pairwise formula)."""
+    if "pivots" in older:
+        return _merge_centred(older, newer)
     n = older["n"] + newer["n"]
     found: Moments = {"n": n}
     if "bins" in older:
@@ -74,6 +135,24 @@ def merge(older: Moments, newer: Moments) -> Moments:
             found["y"] = _weighted(older, newer, "y", share)
             crossed = apart * (newer["y"] - older["y"]) * (older["n"] * share)
             found["xy"] = older["xy"] + newer["xy"] + crossed
+    return found
+
+
+def _merge_centred(older: Moments, newer: Moments) -> Moments:
+    """Return both together, around the pivots of the older one, of which there is one set."""
+    if not older["n"].any():
+        return newer
+    found: Moments = {"n": older["n"] + newer["n"]}
+    found |= {word: older[word] for word in _SHARED}
+    share = newer["n"] / found["n"]
+    apart = {}
+    with np.errstate(invalid="ignore", over="ignore"):
+        for word, from_here, to_there in zip("xy", older["pivots"], newer["pivots"], strict=True):
+            apart[word] = float(to_there - from_here) + (newer[word] - older[word])
+            found[word] = older[word] + apart[word] * share
+        for word in ("xx", "xy", "yy"):
+            crossed = apart[word[0]] * apart[word[1]] * (older["n"] * share)
+            found[word] = older[word] + newer[word] + crossed
     return found
 
 
@@ -114,6 +193,23 @@ def _spread(word: str) -> Callable[[Operator, Moments], Any]:
     return finished
 
 
+def _correlation(_: Operator, moments: Moments) -> Any:
+    xx, yy, xy = moments["xx"], moments["yy"], moments["xy"]
+    with np.errstate(all="ignore"):
+        scale = np.sqrt(xx * yy)
+        # The product of the sums of squares may leave the range of floats.
+        normal = np.isfinite(scale) & (scale >= np.finfo(np.float64).tiny)
+        scale = np.where(normal, scale, np.sqrt(xx) * np.sqrt(yy))
+        found = np.clip(xy / scale, -1.0, 1.0)
+    return pa.array(found, mask=(moments["n"] < 2) | (xx == 0) | (yy == 0), from_pandas=False)
+
+
+def _trend(_: Operator, moments: Moments) -> Any:
+    with np.errstate(all="ignore"):
+        found = moments["xy"] / moments["yy"] * moments["steps"]
+    return pa.array(found, mask=(moments["n"] < 2) | (moments["yy"] == 0), from_pandas=False)
+
+
 def _histogram(_: Operator, moments: Moments) -> Any:
     bins = moments["bins"]
     offsets = np.arange(len(bins) + 1) * bins.shape[1]
@@ -132,5 +228,7 @@ _FINISH: dict[str, Callable[[Operator, Moments], Any]] = {
     "var": _spread("xx"),
     "std": _spread("xx"),
     "covariance": _spread("xy"),
+    "correlation": _correlation,
+    "trend": _trend,
     "histogram": _histogram,
 }

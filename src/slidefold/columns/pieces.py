@@ -19,7 +19,16 @@ from slidefold.columns.compute import Definition
 from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.leaves import Leaf, Path, columns_from, leaves_of
-from slidefold.columns.merging import Moments, finish, merge, moments_of
+from slidefold.columns.merging import (
+    Moments,
+    centred,
+    finish,
+    less_pivot,
+    merge,
+    moments_of,
+    part_of,
+    time_steps,
+)
 from slidefold.columns.standins import (
     fold_values,
     folded,
@@ -87,10 +96,7 @@ def _parts(
     counts = _counts(columns, lo, hi)
     if mode == "merged":
         moments = _moments(leaf, columns, lo, hi)
-        return [
-            Part(int(n), moments={word: items[i : i + 1] for word, items in moments.items()})
-            for i, n in enumerate(counts)
-        ]
+        return [Part(int(n), moments=part_of(moments, i)) for i, n in enumerate(counts)]
     if mode == "folded":
         values = folded(operator, columns[0], lo, hi)
         return [Part(int(n), value=value) for n, value in zip(counts, values, strict=True)]
@@ -275,8 +281,14 @@ def _moments(leaf: Leaf, columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Moment
         lo, hi = before[lo], before[hi]
         columns = tuple(column.filter(pa.array(valid)) for column in columns)
 
+    shared: Moments = {}
+    if centred(leaf.operator):
+        pairs = [less_pivot(column) for column in columns]
+        shared = {"pivots": tuple(pivot for _, pivot in pairs), "steps": time_steps(columns[1])}
+        columns = tuple(column for column, _ in pairs)
+
     def folding(operator: Any, place: int) -> Any:
         own = columns if place < 0 else (columns[place],)
         return fold(operator, leaf.window, own, (lo, hi), None, None)
 
-    return moments_of(leaf.operator, hi - lo, folding)
+    return moments_of(leaf.operator, hi - lo, folding) | shared
