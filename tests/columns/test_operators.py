@@ -91,7 +91,7 @@ def test_a_bloom_filter_is_bytes() -> None:
 def test_counts_of_a_sketch_are_bytes() -> None:
     """The counters of count_min, also of types that live windows take by a codec."""
     options: dict[str, Any] = {"epsilon": 0.5, "confidence": 0.5}
-    columns = {
+    columns: dict[str, list[Any]] = {
         "int64": [1, None, 1],
         "uint64": [2**64 - 1, None, 0],
         "binary": [b"\xff", None, b""],
