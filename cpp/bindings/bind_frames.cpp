@@ -1,4 +1,5 @@
-// Kernels over frames of whole columns that fold nothing: order statistics, distinct counts.
+// Kernels over frames of whole columns that fold nothing: order statistics, distinct counts, the
+// largest values.
 #include <nanobind/stl/string.h>
 
 #include <limits>
@@ -7,6 +8,7 @@
 #include "registry.hpp"
 #include "slidefold/columns/distinct_frames.hpp"
 #include "slidefold/columns/rank_frames.hpp"
+#include "slidefold/columns/top_frames.hpp"
 
 namespace slidefold::bindings {
 namespace {
@@ -125,6 +127,45 @@ nb::object distinct_frames_of(nb::handle op, nb::handle values, const Bounds& lo
   return distinct<double>(sketch, values, lo, hi);
 }
 
+template <class T>
+nb::object top_lists(const T* values, std::size_t rows, const Bounds& lo, const Bounds& hi,
+                     std::size_t k) {
+  require_bounds(lo, hi, rows);
+  const std::size_t frames = lo.shape(0);
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::object offsets = numpy.attr("empty")(frames + 1, "int64");
+  auto* const ends = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(offsets).data();
+  ends[0] = 0;
+  for (std::size_t i = 0; i < frames; ++i) {
+    const std::size_t count = top_count(lo.data()[i], hi.data()[i], k);
+    ends[i + 1] = ends[i] + static_cast<std::int64_t>(count);
+  }
+  const nb::object lists = numpy.attr("empty")(ends[frames], Value<T>::name);
+  T* const found = nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(lists).data();
+  {
+    nb::gil_scoped_release without_gil;
+    Buffer<std::int64_t> keys(rows), tops(static_cast<std::size_t>(ends[frames]));
+    for (std::size_t row = 0; row < rows; ++row) keys[row] = ordered(values[row]);
+    top_frames(keys.data(), lo.data(), hi.data(), frames, k, tops.data());
+    for (std::size_t i = 0; i < tops.size(); ++i) found[i] = value_of<T>(tops[i]);
+  }
+  return nb::make_tuple(lists, offsets);
+}
+
+// (values, where each list ends): the k largest of each frame, the largest first.
+nb::object top_frames_of(nb::handle values, const Bounds& lo, const Bounds& hi, std::size_t k) {
+  Column<double> reals;
+  if (nb::try_cast(values, reals, false)) {
+    return top_lists(reals.data(), reals.shape(0), lo, hi, k);
+  }
+  Column<std::int64_t> integers;
+  if (!nb::try_cast(values, integers, false)) {
+    fail("ValueTypeError",
+         "an array of float64 or int64 is due, got " + std::string(Py_TYPE(values.ptr())->tp_name));
+  }
+  return top_lists(integers.data(), integers.shape(0), lo, hi, k);
+}
+
 }  // namespace
 
 void bind_frames(nb::module_& m) {
@@ -132,6 +173,7 @@ void bind_frames(nb::module_& m) {
         nb::arg("q"), nb::arg("interpolation"), nb::arg("whole") = false);
   m.def("distinct_frames", distinct_frames_of, nb::arg("op"), nb::arg("values"), nb::arg("lo"),
         nb::arg("hi"));
+  m.def("top_frames", top_frames_of, nb::arg("values"), nb::arg("lo"), nb::arg("hi"), nb::arg("k"));
 }
 
 }  // namespace slidefold::bindings

@@ -1,6 +1,7 @@
 // The results of sketches: BloomFilter, CountMinSketch, Moments, NaiveBayesModel.
 #include <nanobind/stl/vector.h>
 
+#include "codec.hpp"
 #include "sketch_results.hpp"
 
 namespace slidefold::bindings {
@@ -16,6 +17,66 @@ std::optional<std::uint64_t> hash_as(BloomKey key, PyObject* value) {
   if (real != std::floor(real) || real < -0x1p63 || real >= 0x1p63) return std::nullopt;
   return hash_value(static_cast<std::int64_t>(real));
 }
+
+// Sketches of values that travel as others: what is asked travels likewise.
+struct CodedFilter : BloomFilter {
+  CodecPtr codec;
+};
+struct CodedSketch : CountMinSketch {
+  CodecPtr codec;
+};
+struct CodedClassifier final : Classifier {
+  std::shared_ptr<const Classifier> inner;
+  CodecPtr label, value;
+  CodedClassifier(std::shared_ptr<const Classifier> held, CodecPtr labels, CodecPtr values)
+      : inner(std::move(held)), label(std::move(labels)), value(std::move(values)) {}
+  nb::object predict(nb::handle features) const override {
+    if (!PyTuple_Check(features.ptr()) && !PyList_Check(features.ptr())) {
+      return inner->predict(features);  // refuses it
+    }
+    nb::list codes;
+    for (const nb::handle feature : features) codes.append(nb::steal(value->in(feature.ptr())));
+    return decoded(*label, inner->predict(codes));
+  }
+  nb::object labels() const override {
+    nb::dict found;
+    for (const auto [code, n] : nb::cast<nb::dict>(inner->labels())) {
+      found[decoded(*label, code)] = n;
+    }
+    return found;
+  }
+  nb::object counts() const override {
+    nb::list found;
+    for (const nb::handle count : inner->counts()) {
+      found.append(
+          nb::make_tuple(decoded(*label, count[0]), count[1], decoded(*value, count[2]), count[3]));
+    }
+    return found;
+  }
+  bool same(const Classifier& other) const override {
+    const auto* like = dynamic_cast<const CodedClassifier*>(&other);
+    return like != nullptr && inner->same(*like->inner);
+  }
+};
+
+struct Asked final : Codec {
+  CodecPtr codec, value;  // of classifiers the labels' and the values'
+  Asked(CodecPtr first, CodecPtr second) : codec(std::move(first)), value(std::move(second)) {}
+  PyObject* in(PyObject* given) const override { return Py_NewRef(given); }
+  PyObject* out(PyObject* result) const override {
+    const nb::handle made(result);
+    if (nb::isinstance<BloomFilter>(made)) {
+      return nb::cast(CodedFilter{nb::cast<const BloomFilter&>(made), codec}).release().ptr();
+    }
+    if (nb::isinstance<CountMinSketch>(made)) {
+      return nb::cast(CodedSketch{nb::cast<const CountMinSketch&>(made), codec}).release().ptr();
+    }
+    const auto& model = nb::cast<const NaiveBayesModel&>(made);
+    const NaiveBayesModel coded{
+        std::make_shared<const CodedClassifier>(model.classifier, codec, value)};
+    return nb::cast(coded).release().ptr();
+  }
+};
 
 void bind_bloom(nb::module_& m) {
   auto filter_class = nb::class_<BloomFilter>(
@@ -43,6 +104,15 @@ void bind_bloom(nb::module_& m) {
           },
           nb::arg("other").none());
   filter_class.attr("__hash__") = nb::none();  // compared by value
+  nb::class_<CodedFilter, BloomFilter>(m, "CodedBloomFilter")
+      .def(
+          "__contains__",
+          [](const CodedFilter& filter, nb::handle value) {
+            const nb::object code = nb::steal(filter.codec->in(value.ptr()));
+            const auto hash = hash_as(filter.key, code.ptr());
+            return hash && filter.contains(*hash);
+          },
+          nb::arg("value").none());
 }
 
 void bind_count_min(nb::module_& m) {
@@ -60,6 +130,12 @@ void bind_count_min(nb::module_& m) {
       .def_ro("width", &CountMinSketch::width)
       .def_ro("depth", &CountMinSketch::depth)
       .def(
+          "to_bytes",
+          [](const CountMinSketch& sketch) {
+            return nb::bytes(sketch.cells.data(), sketch.cells.size() * sizeof(std::int64_t));
+          },
+          "The counters, row by row, 8 bytes each.")
+      .def(
           "__eq__",
           [](const CountMinSketch& a, nb::handle other) {
             if (!nb::isinstance<CountMinSketch>(other)) return false;
@@ -68,6 +144,15 @@ void bind_count_min(nb::module_& m) {
           },
           nb::arg("other").none());
   sketch_class.attr("__hash__") = nb::none();
+  nb::class_<CodedSketch, CountMinSketch>(m, "CodedCountMinSketch")
+      .def(
+          "estimate",
+          [](const CodedSketch& sketch, nb::handle value) {
+            const nb::object code = nb::steal(sketch.codec->in(value.ptr()));
+            const auto hash = hash_as(sketch.key, code.ptr());
+            return hash ? sketch.estimate(*hash) : 0;
+          },
+          nb::arg("value").none(), "How often the value occurred, or a little more.");
 }
 
 void bind_moments(nb::module_& m) {
@@ -124,6 +209,18 @@ void bind_naive_bayes(nb::module_& m) {
 }
 
 }  // namespace
+
+CodecPtr sketch_codec(const std::string& name) {
+  const std::size_t open = name.find('(');
+  if (open == std::string::npos || !name.ends_with(')')) return nullptr;
+  const std::string kind = name.substr(0, open);
+  const std::string said = name.substr(open + 1, name.size() - open - 2);
+  if (kind == "asked") return std::make_shared<Asked>(codec_named(said), nullptr);
+  const std::size_t bar = said.find('|');
+  if (kind != "classes" || bar == std::string::npos) return nullptr;
+  return std::make_shared<Asked>(codec_named(said.substr(0, bar)),
+                                 codec_named(said.substr(bar + 1)));
+}
 
 void bind_sketches(nb::module_& m) {
   bind_bloom(m);

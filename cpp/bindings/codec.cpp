@@ -167,6 +167,17 @@ struct Binary final : Codec {
   PyObject* out(PyObject* value) const override { return checked(PyUnicode_AsLatin1String(value)); }
 };
 
+// The Decimal of these digits, `scale` of them behind the point.
+nb::object with_point(std::string digits, int scale, const nb::object& type) {
+  const bool negative = digits[0] == '-';
+  if (negative) digits.erase(0, 1);
+  const auto behind = static_cast<std::size_t>(scale);
+  if (digits.size() <= behind) digits.insert(0, behind + 1 - digits.size(), '0');
+  if (behind > 0) digits.insert(digits.size() - behind, ".");
+  if (negative) digits.insert(0, "-");
+  return type(nb::str(digits.c_str()));
+}
+
 // Up to 18 digits, of which `scale` are behind the point.
 struct Decimal final : Codec {
   std::string name;
@@ -205,14 +216,60 @@ struct Decimal final : Codec {
     return checked(PyLong_FromLongLong(whole));
   }
   PyObject* out(PyObject* value) const override {  // by its digits: no context rounds them
-    std::string digits = std::to_string(to_int64(value));
-    const bool negative = digits[0] == '-';
-    if (negative) digits.erase(0, 1);
-    const auto behind = static_cast<std::size_t>(scale);
-    if (digits.size() <= behind) digits.insert(0, behind + 1 - digits.size(), '0');
-    if (behind > 0) digits.insert(digits.size() - behind, ".");
-    if (negative) digits.insert(0, "-");
-    return nb::object(type(nb::str(digits.c_str()))).release().ptr();
+    return with_point(std::to_string(to_int64(value)), scale, type).release().ptr();
+  }
+};
+
+// Up to 38 digits: integers that are made positive, as strings of one length, which sort as they
+// do.
+struct WideDecimal final : Codec {
+  std::string name;
+  int scale;
+  nb::object type, factor, limit;  // no number has more digits
+  WideDecimal(std::string n, int digits, int behind) : name(std::move(n)), scale(behind) {
+    type = nb::module_::import_("decimal").attr("Decimal");
+    factor = power(scale);
+    limit = power(digits);
+  }
+  static nb::object power(int n) {
+    const nb::object ten = nb::int_(10), exponent = nb::int_(n);
+    return nb::steal(checked(PyNumber_Power(ten.ptr(), exponent.ptr(), Py_None)));
+  }
+  PyObject* in(PyObject* value) const override {
+    const bool decimal = PyObject_IsInstance(value, type.ptr()) == 1;
+    if (!decimal && (!PyLong_Check(value) || PyBool_Check(value))) due("a Decimal", value);
+    const nb::object ratio = nb::steal(PyObject_CallMethod(value, "as_integer_ratio", nullptr));
+    if (!ratio.is_valid()) {  // NaN and infinities
+      PyErr_Clear();
+      due("a finite Decimal", value);
+    }
+    const nb::object scaled =
+        nb::steal(checked(PyNumber_Multiply(PyTuple_GET_ITEM(ratio.ptr(), 0), factor.ptr())));
+    const nb::object both =
+        nb::steal(checked(PyNumber_Divmod(scaled.ptr(), PyTuple_GET_ITEM(ratio.ptr(), 1))));
+    const nb::object whole = nb::borrow(PyTuple_GET_ITEM(both.ptr(), 0));
+    const nb::object size = nb::steal(checked(PyNumber_Absolute(whole.ptr())));
+    const bool rest = PyObject_IsTrue(PyTuple_GET_ITEM(both.ptr(), 1)) != 0;
+    if (rest || PyObject_RichCompareBool(size.ptr(), limit.ptr(), Py_GE) != 0) {
+      due("a Decimal that fits " + name, value);
+    }
+    const nb::object moved = nb::steal(checked(PyNumber_Add(whole.ptr(), limit.ptr())));
+    return nb::object(nb::str(nb::handle(moved)).attr("zfill")(39)).release().ptr();
+  }
+  PyObject* out(PyObject* value) const override {
+    const nb::object moved = nb::steal(checked(PyLong_FromUnicodeObject(value, 10)));
+    const nb::object whole = nb::steal(checked(PyNumber_Subtract(moved.ptr(), limit.ptr())));
+    return with_point(nb::str(nb::handle(whole)).c_str(), scale, type).release().ptr();
+  }
+};
+
+// What values beside times give, from steps of those to seconds.
+struct Multiple final : Codec {
+  double factor;
+  explicit Multiple(double f) : factor(f) {}
+  PyObject* in(PyObject* value) const override { return Py_NewRef(value); }
+  PyObject* out(PyObject* value) const override {
+    return checked(PyFloat_FromDouble(to_double(value) * factor));
   }
 };
 
@@ -242,9 +299,15 @@ CodecPtr codec_named(const std::string& name) {
   if (name == "binary") return std::make_shared<Binary>();
   int digits = 0, behind = 0;
   if (std::sscanf(name.c_str(), "decimal(%d, %d)", &digits, &behind) == 2 && 1 <= digits &&
-      digits <= 18 && 0 <= behind && behind <= digits) {
+      digits <= 38 && 0 <= behind && behind <= digits) {
+    if (digits > 18) return std::make_shared<WideDecimal>(name, digits, behind);
     return std::make_shared<Decimal>(name, digits, behind);
   }
+  double factor = 0;
+  if (std::sscanf(name.c_str(), "times(%lf)", &factor) == 1) {
+    return std::make_shared<Multiple>(factor);
+  }
+  if (CodecPtr sketches = sketch_codec(name)) return sketches;
   fail("ValueTypeError", "there is no dtype '" + name + "'");
 }
 

@@ -11,7 +11,7 @@ namespace {
 struct Coded {
   PortTable table;
   ErasedOp inner;
-  std::vector<CodecPtr> codecs;  // of a value, or of the parts of a pair
+  std::vector<CodecPtr> codecs;  // of a value, or of the parts of a tuple
   CodecPtr result;
 
   Coded(const ErasedOp& op, std::vector<CodecPtr> in, CodecPtr out)
@@ -40,13 +40,20 @@ struct Coded {
   nb::object encoded(PyObject* value) const {
     if (value == Py_None) return nb::none();
     if (codecs.size() == 1) return nb::steal(codecs[0]->in(value));
-    const bool pair = PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2;
-    if (!pair) return nb::borrow(value);  // the operator itself refuses it
-    const auto part = [&](std::size_t i) -> nb::object {
-      PyObject* item = PyTuple_GET_ITEM(value, static_cast<Py_ssize_t>(i));
-      return item == Py_None ? nb::none() : nb::steal(codecs[i]->in(item));
-    };
-    return nb::make_tuple(part(0), part(1));
+    if (!PyTuple_Check(value)) return nb::borrow(value);  // the operator itself refuses it
+    return each_part(value, [](const Codec& codec, nb::handle item) -> nb::object {
+      return item.is_none() ? nb::none() : nb::steal(codec.in(item.ptr()));
+    });
+  }
+
+  // A tuple of its parts: the first has a codec, and all that follow have one.
+  template <class Code>
+  nb::object each_part(nb::handle tuple, Code&& code) const {
+    nb::list parts;
+    for (const nb::handle part : tuple) {
+      parts.append(code(*codecs[nb::len(parts) == 0 ? 0 : 1], part));
+    }
+    return nb::steal(PyList_AsTuple(parts.ptr()));
   }
 
  private:
@@ -58,8 +65,8 @@ struct Coded {
       nb::object codes;
       if (op.codecs.size() == 1) {
         codes = column(*op.codecs[0], values);
-      } else if (PyTuple_Check(values.ptr()) && PyTuple_GET_SIZE(values.ptr()) == 2) {
-        codes = nb::make_tuple(column(*op.codecs[0], values[0]), column(*op.codecs[1], values[1]));
+      } else if (PyTuple_Check(values.ptr())) {
+        codes = op.each_part(values, column);
       } else {
         codes = nb::borrow(values);  // the operator itself refuses it
       }

@@ -10,8 +10,8 @@ struct Value<Corners<T>> {
   static PyObject* to(const Corners<T>& corners) {
     nb::object tuple = nb::steal(PyTuple_New(4));
     Py_ssize_t at = 0;
-    for (const T value : {corners.first, corners.last, corners.low, corners.high}) {
-      PyObject* item = Value<T>::to(value);
+    for (const T* value : {&corners.first, &corners.last, &corners.low, &corners.high}) {
+      PyObject* item = Value<T>::to(*value);
       if (item == nullptr) throw nb::python_error();
       PyTuple_SET_ITEM(tuple.ptr(), at++, item);
     }
@@ -33,6 +33,7 @@ MaybeMade texts(const Spec& spec) {
     return with_value(spec.dtype,
                       [&](auto arg) { return made(TextExtremeBy<kind, decltype(arg)>{}); });
   }
+  if (spec.name == "text_m4") return made(TextM4{});
   if (spec.name == "text_top_k") return made(TextTopK{static_cast<std::size_t>(spec.number("k"))});
   return {};
 }

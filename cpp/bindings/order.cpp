@@ -23,10 +23,24 @@ QuantileSpec quantile_from(const Spec& spec) {
   const auto word = [&](const char* name) { return nb::cast<std::string>(spec.params[name]); };
   QuantileSpec made{{spec.real("q"), between_from(between)}, word("base") == "int64", {}, {}};
   if (word("codec") != "plain") made.codec = codec_named(word("codec"));
-  made.whole = word("result") != "plain";
+  made.reals = word("result") == "float";
+  made.whole = !made.reals && word("result") != "plain";
   if (made.whole) made.result = codec_named(word("result"));
   return made;
 }
+
+namespace {
+
+// A value as it comes back, as a float.
+double real_of(std::int64_t key, const Codec& codec) {
+  const nb::object code = nb::steal(PyLong_FromLongLong(key));
+  const nb::object value = nb::steal(codec.out(code.ptr()));
+  const double real = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return real;
+}
+
+}  // namespace
 
 PyObject* lower_ordered(const CountedTree& tree, const QuantileSpec& spec) {
   if (tree.empty()) return Py_NewRef(Py_None);
@@ -35,6 +49,9 @@ PyObject* lower_ordered(const CountedTree& tree, const QuantileSpec& spec) {
   PyObject* result = nullptr;
   if (!spec.integers) {
     result = PyFloat_FromDouble(lerp(value_of<double>(low), value_of<double>(high), share));
+  } else if (spec.reals) {
+    const double from = real_of(low, *spec.codec), to = real_of(high, *spec.codec);
+    result = PyFloat_FromDouble(lerp(from, to, share));
   } else if (spec.whole || spec.quantile.picks()) {
     result = PyLong_FromLongLong(lerp_whole(low, high, share));
   } else {

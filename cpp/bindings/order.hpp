@@ -17,6 +17,7 @@ struct QuantileSpec {
   bool integers = false;
   CodecPtr codec, result;  // null for numbers as they are
   bool whole = false;      // what lies between two values is one too: times
+  bool reals = false;      // what lies between two values is a float, as they come back: decimals
 };
 QuantileSpec quantile_from(const Spec& spec);
 Between between_from(const std::string& word);

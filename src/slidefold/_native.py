@@ -23,6 +23,7 @@ from slidefold._native_ext import (
     put_back,
     quantile_frames,
     time_frames,
+    top_frames,
 )
 
 __all__ = [
@@ -48,4 +49,5 @@ __all__ = [
     "put_back",
     "quantile_frames",
     "time_frames",
+    "top_frames",
 ]

@@ -12,72 +12,40 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import ResultOverflowError
+from tests.support.exact import hard_columns, moments_of
 
 INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
 SLACK = Fraction(1, 10**12)
 
 
-def moments(xs: list[float], ys: list[float]) -> tuple[Fraction, Fraction, Fraction]:
-    """The sums of (x - mean x)(y - mean y), of xx and of yy."""
-    left, right = ([Fraction(v) for v in values] for values in (xs, ys))
-    centers = [sum(values, Fraction()) / len(values) for values in (left, right)]
-    a, b = (
-        [v - center for v in values] for values, center in zip((left, right), centers, strict=True)
-    )
-    return (
-        sum((p * q for p, q in zip(a, b, strict=True)), Fraction()),
-        sum((p * p for p in a), Fraction()),
-        sum((q * q for q in b), Fraction()),
-    )
+COLUMNS = hard_columns(6000)
 
 
-def near(got: float, truth: Fraction, slack: Fraction = SLACK) -> bool:
-    return abs(Fraction(got) - truth) <= slack * abs(truth)
+def folded(window: Any) -> dict[str, Any]:
+    pairs = {
+        name: getattr(sf, name)("x", "y").over(window)
+        for name in ("covariance", "correlation", "trend")
+    }
+    return {"var": sf.var("x").over(window), "std": sf.std("x").over(window), **pairs}
 
 
-@pytest.mark.parametrize("far", [0.0, 1e9, -1e12])
-@pytest.mark.parametrize("window", [2, 50, 5000])
-def test_spread_far_from_zero(window: int, far: float) -> None:
-    """Relative errors below 1e-12, where a sum of squares less the square of a sum has no digit."""
-    random = np.random.default_rng(window)
-    noise = random.random(8000)
-    xs, ys = far + noise, far + noise + random.random(8000)  # correlated, so that nothing cancels
-    table = pa.table({"t": np.arange(8000), "x": xs, "y": ys})
-    made = sf.rolling(
-        on="t",
-        order="input",
-        var=sf.var("x").over(window),
-        std=sf.std("x", ddof=0).over(sf.time(window)),
-        cov=sf.covariance("x", "y").over(window),
-        cor=sf.correlation("x", "y").over(window),
-        trend=sf.trend("y", "x").over(window),
-    )
-    found = made.run(table)
-    for row in (window - 1, window, window + 7, 6001, 7999):
-        low = row - window + 1
-        held = xs[low : row + 1].tolist(), ys[low : row + 1].tolist()
-        both, left, right = moments(*held)
-        got = {name: found[name][row].as_py() for name in made.columns}
-        assert near(got["var"], left / (window - 1))
-        assert near(got["std"] ** 2, left / window, 4 * SLACK)
-        if window == 2:  # the covariance of two rows may cancel to nearly nothing
-            continue
-        assert near(got["cov"], both / (window - 1), 10 * SLACK)
-        assert near(got["cor"] ** 2, both * both / (left * right), 20 * SLACK)
-        assert near(got["trend"], both / left, 20 * SLACK)
-
-
-def test_late_windows_keep_their_digits() -> None:
-    """Deviations of 1e9 plus noise in a window whose events come late."""
-    random = np.random.default_rng(3)
-    values = (1e9 + random.random(600)).tolist()
-    order = np.argsort(np.arange(600) + random.integers(0, 30, 600), kind="stable").tolist()
-    window = sf.Window(sf.std(), sf.time(200), lateness=50)
-    for time in order:
-        window.push(time, values[time])
-    assert window.late == 0
-    _, squares, _ = moments(values[400:], values[400:])
-    assert near(window.query() ** 2, squares / 199, 4 * SLACK)
+@pytest.mark.parametrize("hard", COLUMNS)
+@pytest.mark.parametrize("window", [2, 50, 2500])
+def test_spreads_in_every_engine(window: int, hard: str) -> None:
+    """Rows and time windows over columns, and live: relative errors below 1e-12."""
+    xs, ys = COLUMNS[hard]
+    table = pa.table({"t": np.arange(len(xs)), "x": xs, "y": ys})
+    by_rows = sf.rolling(on="t", order="input", columns=folded(window)).run(table)
+    by_time = sf.rolling(on="t", columns=folded(sf.time(window)))
+    live = by_time.live(lateness=0, emit="arrival")
+    fed = [live.feed(part) for part in (table.slice(0, 3000), table.slice(3000))]
+    timed, arrived = by_time.run(table), pa.concat_tables(fed)
+    for row in (window - 1, window + 7, 2 * window - 1, 5001, 5999):
+        exact = moments_of(*(c[row + 1 - window : row + 1].tolist() for c in (xs, ys)))
+        for found in (by_rows, timed, arrived):
+            for name in folded(window):
+                got = found[name][row].as_py()
+                assert exact.right(name, got), (name, row, got)
 
 
 @pytest.mark.parametrize("huge", [1e16, -1e300, math.inf, math.nan])

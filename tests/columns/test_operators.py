@@ -56,12 +56,6 @@ def test_as_a_live_window_folds(name: str) -> None:
             assert got == (due or None if isinstance(due, list) and name != "histogram" else due)
 
 
-def test_objects_are_refused() -> None:
-    table = pa.table({"t": [1, 2], "x": [1, 2]})
-    with pytest.raises(sf.errors.ValueTypeError, match="objects that no column holds"):
-        sf.rolling(on="t", r=sf.count_min("x").over(2)).run(table)
-
-
 def test_moments_are_structs() -> None:
     values = [1.0, 2.0, 4.0, None, 9.0]
     table = pa.table({"t": range(5), "x": values})
@@ -92,6 +86,33 @@ def test_a_bloom_filter_is_bytes() -> None:
     live = sf.Window(sf.bloom(bits=64, dtype="int64"), sf.rows(1))
     assert found.type == pa.binary()
     assert found.to_pylist() == [live.push(1).to_bytes(), None]
+
+
+def test_counts_of_a_sketch_are_bytes() -> None:
+    """The counters of count_min, also of types that live windows take by a codec."""
+    options: dict[str, Any] = {"epsilon": 0.5, "confidence": 0.5}
+    columns: dict[str, list[Any]] = {
+        "int64": [1, None, 1],
+        "uint64": [2**64 - 1, None, 0],
+        "binary": [b"\xff", None, b""],
+        "str": ["a", None, ""],
+    }
+    kinds = {"int64": pa.int64(), "uint64": pa.uint64(), "binary": pa.binary(), "str": pa.string()}
+    for dtype, values in columns.items():
+        table = pa.table({"t": [1, 2, 3], "x": pa.array(values, kinds[dtype])})
+        made = sf.rolling(
+            on="t", r=sf.count_min("x", **options).over(2), b=sf.bloom("x", bits=64).over(1)
+        )
+        found = made.run(table)
+        live = sf.Window(sf.count_min(dtype=dtype, **options), sf.rows(2))
+        filters = sf.Window(sf.bloom(bits=64, dtype=dtype), sf.rows(1))
+        due = [(live.push(value), filters.push(value)) for value in values]
+        assert found["r"].to_pylist() == [counted.to_bytes() for counted, _ in due]
+        assert found["b"].to_pylist() == [f if f is None else f.to_bytes() for _, f in due]
+    rows = 20_000
+    large = pa.table({"t": np.arange(rows), "x": np.zeros(rows)})
+    with pytest.raises(sf.errors.DataError, match="2 GB: run fewer than"):
+        sf.rolling(on="t", r=sf.bloom("x", bits=2**20).over(1)).run(large)
 
 
 def test_nulls_can_be_kept() -> None:
@@ -245,11 +266,18 @@ def test_times_beside_values_are_seconds(make: Any, unit: str) -> None:
     found = sf.rolling(
         on="n",
         slope=sf.trend("x", "t").over(2),
+        joint=sf.covariance("x", "t").over(2),
         recent=sf.decayed_mean("x", "t", half_life=600).over(2),
+        same=sf.decayed_mean("x", "t", half_life="10m").over(2),
     ).run(table)
     assert found["slope"].to_pylist() == [None, *map(pytest.approx, (2 / 600, 4 / 1200))]
     recent = (1.0, (3 + 1 / 2) / (1 + 1 / 2), (7 + 3 / 4) / (1 + 1 / 4))
     assert found["recent"].to_pylist() == [pytest.approx(value) for value in recent]
+    assert found["same"] == found["recent"]
+    assert found["joint"].to_pylist() == [None, *map(pytest.approx, (600.0, 2400.0))]
+    wrong = sf.rolling(on="n", r=sf.decayed_mean("x", "n", half_life="10m").over(2))
+    with pytest.raises(sf.errors.ValueTypeError, match="beside a half_life that is a duration"):
+        wrong.run(table)
 
 
 def test_dates_beside_values_are_seconds() -> None:

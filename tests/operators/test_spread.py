@@ -6,6 +6,7 @@ import math
 import random
 import statistics
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slidefold as sf
+from slidefold.algorithms import KeyedWindows
 from tests.support.algorithms import fitting, make
+from tests.support.exact import hard_columns, moments_of
 from tests.support.folds import fold, folds, slid
+
+HARD = hard_columns(200)
+JOINT = (sf.covariance, sf.correlation, sf.trend)
 
 
 def exact_variance(values: list[float], ddof: int) -> Fraction:
@@ -53,6 +59,32 @@ class TestVariance:
                 exact = exact_variance(values[row - 49 : row + 1], 1)
                 assert abs(Fraction(column[row]) / exact - 1) < 1e-12
                 assert abs(Fraction(events[row]) / exact - 1) < 1e-12
+
+    @pytest.mark.parametrize("hard", HARD)
+    def test_hard_columns_in_every_algorithm(self, hard: str) -> None:
+        """Event by event, late too: relative errors below 1e-12, whatever combines the parts."""
+        xs, ys = HARD[hard]
+        dtype = str(xs.dtype)
+        pairs = list(zip(xs.tolist(), ys.tolist(), strict=True))
+        joint = [make(dtype=dtype, key_dtype=dtype) for make in JOINT]
+        for operator in (sf.var(dtype=dtype), sf.std(dtype=dtype), *joint):
+            events: list[Any] = pairs if operator in joint else xs.tolist()
+            found: dict[str, Any] = {
+                name: slid(operator, events, 50, algorithm=name) for name in fitting(operator)
+            }
+            late = sf.Window(operator, sf.time(50), lateness=3)
+            for time in range(0, len(events), 2):
+                late.push(time + 1, events[time + 1])
+                late.push(time, events[time])
+            keyed = KeyedWindows(operator, sf.time(50))
+            columns = (xs, ys) if operator in joint else xs
+            found["keyed"] = keyed.push(["a"] * len(xs), np.arange(len(xs)), columns).to_pylist()
+            found["late"] = {len(xs) - 1: late.query()}
+            for row in (49, 50, 51, 150, len(xs) - 1):
+                exact = moments_of(*(c[row - 49 : row + 1].tolist() for c in (xs, ys)))
+                for name, results in found.items():
+                    if name != "late" or row in results:
+                        assert exact.right(operator.name, results[row]), (operator, name, row)
 
     @pytest.mark.parametrize("wild", [math.inf, -math.inf, math.nan])
     @pytest.mark.parametrize("operator", [sf.var(ddof=0), sf.std(ddof=0)], ids=str)

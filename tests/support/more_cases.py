@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from operator import and_, or_, xor
 from typing import Any
 
@@ -350,17 +350,23 @@ def classifies(got: Any, rows: Sequence[tuple[Any, Any]], _: Sequence[Any]) -> b
     if not rows:
         return got is None
     labels = Counter(label for label, _ in rows)
-    pairs = Counter(rows)
-    kinds = len({feature for _, feature in rows})
-
-    def share(label: Any, feature: Any) -> Fraction:
-        return labels[label] * Fraction(pairs[label, feature] + 1, labels[label] + kinds)
-
-    def likeliest(feature: Any) -> Any:
-        # Logarithms round: what is nearly as likely is as good.
-        best = max(share(label, feature) for label in labels)
-        return {x for x in labels if share(x, feature) > best * Fraction(1 - 1e-9)}
-
     return got.labels == dict(labels) and all(
-        got.predict((feature,)) in likeliest(feature) for _, feature in rows
+        got.predict((feature,)) in likeliest for feature, likeliest in _likeliest(tuple(rows))
     )
+
+
+@lru_cache(maxsize=4)  # every algorithm is judged by the same rows
+def _likeliest(rows: tuple[tuple[Any, Any], ...]) -> list[tuple[Any, set[Any]]]:
+    """Return the features of rows, each with the labels that are likeliest beside it."""
+    labels, pairs = Counter(label for label, _ in rows), Counter(rows)
+    features = {feature for _, feature in rows}
+    found = []
+    for feature in features:
+        shares = {
+            label: n * (pairs[label, feature] + 1) / (n + len(features))
+            for label, n in labels.items()
+        }
+        # Logarithms round: what is nearly as likely is as good.
+        best = max(shares.values()) * (1 - 1e-9)
+        found.append((feature, {label for label, share in shares.items() if share > best}))
+    return found

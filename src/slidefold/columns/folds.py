@@ -7,6 +7,7 @@ so any type works and stays what it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.columns import exact
+from slidefold.columns.lists import collect, collect_distinct, histogram, top_k
 from slidefold.columns.objects import (
     bayes_counts,
     frequent_structs,
@@ -23,11 +25,10 @@ from slidefold.columns.objects import (
     sketch_bytes,
 )
 from slidefold.columns.order import quantiles
-from slidefold.columns.reading import Task, read, retyped
+from slidefold.columns.reading import Task, compared, in_units, read, retyped
 from slidefold.columns.users import fold_user
 from slidefold.columns.values import (
     Array,
-    comparable,
     is_temporal,
     is_text,
     plain,
@@ -36,11 +37,12 @@ from slidefold.columns.values import (
     to_arrow,
     whole_numbers,
 )
-from slidefold.errors import ValueTypeError
+from slidefold.errors import DataError, ValueTypeError
 from slidefold.operators import Operator, QuantileOperator, UserOperator
+from slidefold.operators.pairs import half_life_of
 from slidefold.planner import plan_column
 from slidefold.windows import WindowKind
-from slidefold.windows.sorted_rows import Ints, spread
+from slidefold.windows.sorted_rows import Ints
 
 
 def fold(
@@ -122,21 +124,11 @@ def _nth(task: Task) -> Any:
     return take(task.columns[0], row, row >= task.lo)
 
 
-def _collect(task: Task) -> Any:
-    count = task.hi - task.lo
-    offsets = np.concatenate(([0], np.cumsum(count)))
-    values = task.columns[0].take(pa.array(spread(task.lo, count)))
-    mask = None if task.held.all() else pa.array(~task.held)
-    if offsets[-1] < 2**31:
-        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=mask)
-    return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=mask)
-
-
 def _concat(task: Task) -> Any:
     texts = plain(task.columns[0])
     if not is_text(texts.type):
         raise task.wrong(0, "strings")
-    lists = _collect(replace(task, columns=(texts.cast(pa.large_string()),)))
+    lists = collect(replace(task, columns=(texts.cast(pa.large_string()),)))
     return pc.binary_join(lists, pa.scalar("", pa.large_string())).cast(texts.type)
 
 
@@ -144,49 +136,31 @@ def _concat(task: Task) -> Any:
 
 
 def _extreme(task: Task) -> Any:
-    numbers, restore = _compared(task, 0)
+    numbers, restore = compared(task, 0)
     return restore(*task.kernel(retyped(task.operator, numbers), numbers))
 
 
 def _extreme_count(task: Task) -> Any:
-    numbers, _ = _compared(task, 0)
+    numbers, _ = compared(task, 0)
     return to_arrow(*task.kernel(retyped(task.operator, numbers), numbers))
 
 
 def _extreme_by(task: Task) -> Any:
-    keys, _ = _compared(task, 1)
+    keys, _ = compared(task, 1)
     rows = np.arange(len(keys))
     found, valid = task.kernel(retyped(task.operator, rows, keys), (rows, keys))
     return take(task.columns[0], found, valid)
-
-
-def _compared(task: Task, index: int) -> tuple[Array, Any]:
-    try:
-        return comparable(plain(task.columns[index]))
-    except ValueTypeError:
-        raise task.wrong(index, "values that can be compared") from None
 
 
 def _quantile(task: Task) -> Any:
     operator = task.operator
     assert isinstance(operator, QuantileOperator)
     plan_column(operator, task.window, task.algorithm)  # refuses algorithms
-    ordered = _compared(task, 0)
+    ordered = compared(task, 0)
     found = quantiles(operator, plain(task.columns[0]), ordered, task.lo, task.hi)
     if found is None:
         raise task.wrong(0, f"numbers or times with interpolation={operator.interpolation!r}")
     return found
-
-
-def _listed(task: Task) -> Any:
-    """Return lists of values that were compared: as numbers, then as what they were."""
-    numbers, restore = _compared(task, 0)
-    data, _ = task.kernel(retyped(task.operator, numbers), numbers)
-    lists = pa.array(data, pa.list_(pa.from_numpy_dtype(numbers.dtype)))
-    flat = lists.flatten().to_numpy(zero_copy_only=False)
-    values = restore(flat, np.ones(len(flat), np.bool_))
-    mask = lists.is_null() if lists.null_count else None
-    return pa.ListArray.from_arrays(lists.offsets, values, mask=mask)
 
 
 def _m4(task: Task) -> Any:
@@ -246,17 +220,27 @@ def _bits(task: Task) -> Any:
     return to_arrow(found.fill_null(0).to_numpy().view(np.uint64), valid)
 
 
-def _beside_times(task: Task) -> Any:
-    """Fold values beside times in seconds, whatever unit a column of datetimes counts in."""
+def _decayed(task: Task) -> Any:
+    """Fold values that fade: by seconds, whatever unit a column of datetimes counts in."""
     kind = plain(task.columns[1]).type
-    if not is_temporal(kind):
-        return fold_numbers(task)
-    steps = steps_per_second(kind)
-    if task.operator.name == "trend":
-        return pc.multiply(fold_numbers(task), steps)
-    half_life: Any = dict(task.operator.params)["half_life"]
-    in_steps = replace(task.operator, params=(("half_life", half_life * steps),))
-    return fold_numbers(replace(task, operator=in_steps))
+    operator = task.operator
+    if is_temporal(kind):
+        half_life = half_life_of(operator) * steps_per_second(kind)
+        operator = replace(operator, params=(("half_life", half_life),))
+    elif isinstance(dict(operator.params)["half_life"], str):
+        raise task.wrong(1, "datetimes or durations beside a half_life that is a duration")
+    return fold_numbers(replace(task, operator=operator))
+
+
+def _moments(task: Task) -> Any:
+    """Fold spreads, which no shift changes: in units of whole numbers where there are some."""
+    inputs, units = zip(*(in_units(task, i) for i in range(len(task.columns))), strict=True)
+    operator = retyped(task.operator, *inputs)
+    data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else inputs)
+    name, first, last = operator.name, units[0], units[-1]
+    per = {"var": first * first, "std": first, "covariance": first * last, "trend": first / last}
+    scale = per.get(name, 1.0)
+    return to_arrow(np.asarray(data) if scale == 1 else np.asarray(data) / scale, valid)
 
 
 def fold_numbers(task: Task) -> Any:
@@ -270,8 +254,6 @@ def fold_numbers(task: Task) -> Any:
 
 
 def _objects(task: Task, data: list[Any]) -> Any:
-    if task.operator.name == "histogram":
-        return pa.array(data, pa.list_(pa.int64()))
     known = {
         "moments": moment_structs,
         "frequent_items": frequent_structs,
@@ -291,13 +273,36 @@ def _objects(task: Task, data: list[Any]) -> Any:
         ) from None
 
 
+def _sketches(task: Task) -> Any:
+    """Return the bytes of sketches, all of one size."""
+    said: Any = dict(task.operator.params)
+    if task.operator.name == "bloom":
+        size = -(-said["bits"] // 64) * 8
+    else:
+        depth = math.ceil(-math.log1p(-said["confidence"]))
+        size = 8 * math.ceil(math.e / said["epsilon"]) * depth
+    if size * len(task.lo) >= 2**31:  # before they take that room
+        raise DataError(
+            f"{task.operator.name} takes {size} bytes a row, and a column of binary holds 2 GB: "
+            f"run fewer than {2**31 // size} rows at a time, or ask for a smaller sketch"
+        )
+    return fold_numbers(task)
+
+
 _ADDING = (
     "sum",
     "mean",
     "range",
+    "histogram",
+    "bloom",
+    "count_min",
     "bit_and",
     "bit_or",
     "bit_xor",
+    "var",
+    "std",
+    "covariance",
+    "correlation",
     "trend",
     "decayed_mean",
 )  # no comparing, so no ranks
@@ -306,7 +311,7 @@ FOLDS: dict[str, Callable[[Task], Any]] = {
     "first": _first,
     "last": _last,
     "nth": _nth,
-    "collect": _collect,
+    "collect": collect,
     "concat": _concat,
     "min": _extreme,
     "max": _extreme,
@@ -316,14 +321,21 @@ FOLDS: dict[str, Callable[[Task], Any]] = {
     "min_by": _extreme_by,
     "median": _quantile,
     "quantile": _quantile,
-    "top_k": _listed,
-    "collect_distinct": _listed,
+    "top_k": top_k,
+    "collect_distinct": collect_distinct,
+    "histogram": histogram,
     "m4": _m4,
+    "bloom": _sketches,
+    "count_min": _sketches,
     "sum": _sum,
     "mean": _mean,
     "range": _range,
-    "trend": _beside_times,
-    "decayed_mean": _beside_times,
+    "var": _moments,
+    "std": _moments,
+    "covariance": _moments,
+    "correlation": _moments,
+    "trend": _moments,
+    "decayed_mean": _decayed,
     "bit_and": _bits,
     "bit_or": _bits,
     "bit_xor": _bits,

@@ -14,11 +14,14 @@ from slidefold import _native
 from slidefold.columns.threads import fold_frames
 from slidefold.columns.values import (
     Array,
+    Restore,
     comparable,
     is_temporal,
     is_text,
     plain,
     real_numbers,
+    steps_per_second,
+    whole_decimals,
     whole_numbers,
 )
 from slidefold.errors import DataError, ValueTypeError
@@ -26,6 +29,8 @@ from slidefold.operators import BUILT_IN, Operator
 from slidefold.planner import plan_column
 from slidefold.windows import WindowKind
 from slidefold.windows.sorted_rows import Ints
+
+_HASHED = ("approx_distinct", "bloom", "count_min")
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,7 @@ def read(task: Task, index: int) -> Any:
     hashes = _takes(task.operator, index, "str")
     if types.is_uint64(kind):
         return _read_unsigned(task, index, values)
-    counted = task.operator.name == "approx_distinct"
-    if counted and (types.is_binary(kind) or types.is_large_binary(kind)):
+    if task.operator.name in _HASHED and (types.is_binary(kind) or types.is_large_binary(kind)):
         return [value.decode("latin-1") for value in values.to_pylist()]  # as live windows do
     if is_text(kind) and hashes:
         return values.to_pylist()
@@ -86,6 +90,30 @@ def read(task: Task, index: int) -> Any:
     raise task.wrong(index, _takes_words(task.operator, index))
 
 
+def compared(task: Task, index: int) -> tuple[Array, Restore]:
+    """Return a column as numbers in its order, and how results become values again."""
+    try:
+        return comparable(plain(task.columns[index]))
+    except ValueTypeError:
+        raise task.wrong(index, "values that can be compared") from None
+
+
+def in_units(task: Task, index: int) -> tuple[Array, float]:
+    """Return a column of which only differences matter, and how many of its steps make 1.
+
+    Whole numbers keep all their digits: unsigned ones are shifted, decimals counted in units of
+    their last digit. Times beside values count in seconds.
+    """
+    values = plain(task.columns[index])
+    kind = values.type
+    if pa.types.is_uint64(kind):
+        return comparable(values)[0], 1.0
+    if pa.types.is_decimal(kind) and kind.scale >= 0:
+        whole = whole_decimals(values)
+        return (real_numbers(values), 1.0) if whole is None else (whole, 10.0**kind.scale)
+    return read(task, index), steps_per_second(kind) if is_temporal(kind) else 1.0
+
+
 def _counts_time(task: Task, index: int) -> bool:
     """Tell whether times may be read as numbers: beside values, and to be hashed."""
     if task.operator.name == "naive_bayes":  # labels and values come back
@@ -98,7 +126,7 @@ def _read_unsigned(task: Task, index: int, values: Any) -> Array:
     whole = values.to_numpy(zero_copy_only=False)
     if task.operator.name in ("any", "all", "bit_and", "bit_or", "bit_xor"):
         return whole.view(np.int64)  # type: ignore[no-any-return]
-    if task.operator.name == "approx_distinct":
+    if task.operator.name in _HASHED:
         return comparable(values)[0]  # any numbers that differ where they do, as live windows do
     if (whole < 2**63).all():
         return whole.astype(np.int64)  # type: ignore[no-any-return]

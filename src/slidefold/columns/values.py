@@ -67,6 +67,15 @@ def real_numbers(values: Any) -> Array:
     return values.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
+def whole_decimals(values: Any) -> Array | None:
+    """Return decimals as integers of their last digit, None if they need more than 64 bits."""
+    wide = values.cast(pa.decimal256(76, values.type.scale))
+    words = np.frombuffer(wide.buffers()[1], np.int64)
+    words = words[4 * wide.offset : 4 * (wide.offset + len(wide))].reshape(-1, 4)
+    low = np.ascontiguousarray(words[:, 0])
+    return low if (words[:, 1:] == (low >> 63)[:, None]).all() else None
+
+
 def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:
     """Return numbers as a column, null where they are not valid."""
     mask = None if valid is None or valid.all() else ~valid

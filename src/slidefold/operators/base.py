@@ -94,11 +94,14 @@ class Operator:
         if not codings:
             return dict(self.params)
         first, last = codings[0], codings[-1]
+        result = last.result if self.name in ("covariance", "trend") else first.result
+        if self.name == "naive_bayes":
+            result = f"classes({first.codec}|{last.codec})"
         key_dtype = last.base if has_two_columns(self.name) else self.key_dtype
         return {
             "inner": replace(self, dtype=first.base, key_dtype=key_dtype),
             "codecs": tuple(each.codec for each in codings),
-            "result": first.result,
+            "result": result,
         }
 
     @property

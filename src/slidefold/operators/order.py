@@ -14,7 +14,7 @@ from typing import Any
 
 from slidefold.errors import OperatorError
 from slidefold.operators.base import NUMBERS, Operator, columns_of, dtype_of
-from slidefold.operators.types import Coding
+from slidefold.operators.types import TIMES, Coding
 
 INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
@@ -32,7 +32,10 @@ class QuantileOperator(Operator):
     def native_params(self) -> dict[str, Any]:
         """The share and the interpolation."""
         travel = self.codings[0] if self.codings else Coding(self.dtype, "plain", "plain")
-        between = {"codec": travel.codec, "result": travel.result, "base": travel.base}
+        # Decimals and unsigned integers are exact; what lies between two of them is a float.
+        real = travel.result not in (*TIMES, "plain") and not self.picks
+        result = "float" if real else travel.result
+        between = {"codec": travel.codec, "result": result, "base": travel.base}
         return {"q": 0.5, **dict(self.params), **between}
 
     @property
@@ -48,7 +51,7 @@ class QuantileOperator(Operator):
     @property
     def interpolation(self) -> str:
         """What is taken between two values."""
-        return str(self.native_params["interpolation"])
+        return str(dict(self.params)["interpolation"])
 
     @property
     def picks(self) -> bool:

@@ -47,7 +47,8 @@ def count_min(
 
     Never too few; too many by more than `epsilon` times the number of all values with a probability
     below `1 - confidence`. Commutative and invertible. State: 16 bytes a distinct value while there
-    are few, then a table of `e / epsilon` by `ln(1 / (1 - confidence))` counters of 8 bytes.
+    are few, then a table of `e / epsilon` by `ln(1 / (1 - confidence))` counters of 8 bytes; as a
+    column, that table.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.count_min(dtype="str"), sf.rows(3))
@@ -122,7 +123,8 @@ def naive_bayes(
 ) -> Operator:
     """A naive Bayes classifier of the window's rows: `model.predict(features)` gives a label.
 
-    Labels (`dtype`) and features (`key_dtype`) are codes, integers or strings. Live windows take
+    Labels (`dtype`) and features (`key_dtype`) are codes, integers or strings, or live any other
+    type that has no fractions. Live windows take
     tuples `(label, feature, ...)`, columns a tuple of columns. Each count is taken as one more than
     it is (Laplace); of equally likely labels the smallest wins. A row with a None is skipped.
     Commutative and invertible. State: the counts of labels, and of each feature's values beside

@@ -2,8 +2,9 @@
 
 Native operators fold int64, float64, strings and objects. Other types travel as one of these, in
 the same order and without loss, and results come back as what they were: dates as days, times and
-durations as microseconds, decimals as integers of their last digit, bytes as the characters of the
-same numbers. Over columns the types of the columns decide instead.
+durations as microseconds, decimals as integers of their last digit (of more than 18 digits as
+strings of them), bytes as the characters of the same numbers. Over columns the types of the columns
+decide instead.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import re
 from dataclasses import dataclass
 
 NARROW = ("int8", "int16", "int32", "uint8", "uint16", "uint32")
-_TIMES = ("date", "timestamp", "timestamp[UTC]", "duration")
-_CODED = (*NARROW, "uint64", "float32", "bool", "binary", *_TIMES)
+TIMES = ("date", "timestamp", "timestamp[UTC]", "duration")
+_CODED = (*NARROW, "uint64", "float32", "bool", "binary", *TIMES)
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
 # Operators that give back values as they are, or compare them and nothing else.
 _VALUES = {"min", "max", "first", "last", "nth", "collect", "collect_distinct", "top_k", "m4"}
+_ASKED = {"bloom", "count_min"}
 _COUNTS = {"max_count", "min_count", "approx_distinct"}
 _PAIRS = {"max_by", "min_by"}
 _TWO_NUMBERS = {"covariance", "correlation", "trend", "decayed_mean"}
+_SPREADS = {"var", "std", "covariance", "correlation", "trend"}  # which no shift changes
 _REALS = {"mean", "geomean", "var", "std", "relative_variation", "histogram", "moments"}
 _REALS |= _TWO_NUMBERS
-_TEXTS = {"min", "max", "max_count", "min_count", "max_by", "min_by", "top_k"}
+_TEXTS = {"min", "max", "max_count", "min_count", "max_by", "min_by", "top_k", "m4"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Coding:
 
 def has_two_columns(name: str) -> bool:
     """Tell whether an operator takes pairs, each part of a type of its own."""
-    return name in _PAIRS or name in _TWO_NUMBERS
+    return name in _PAIRS or name in _TWO_NUMBERS or name == "naive_bayes"
 
 
 def native_text(name: str) -> bool:
@@ -66,6 +69,13 @@ def spelled(dtype: str) -> str:
     return dtype if found is None else f"decimal({found[0]}, {found[1]})"
 
 
+def steps_per_second(dtype: str) -> float:
+    """Return how many steps a second has, as times travel; 1 for what is no time."""
+    if dtype not in TIMES:
+        return 1.0
+    return 1 / 86400 if dtype == "date" else 1e6
+
+
 def coding(name: str, dtype: str) -> Coding | None:
     """Return how values of a type travel to an operator, None if it does not take them.
 
@@ -77,24 +87,39 @@ def coding(name: str, dtype: str) -> Coding | None:
     if not is_coded(dtype):
         return None
     base = {"float32": "float64", "binary": "str"}.get(dtype, "int64")
+    if _is_wide(dtype):
+        base = "str"
     if name in _VALUES | _PAIRS:
-        return None if (name, dtype) == ("m4", "binary") else Coding(base, dtype, dtype)
+        return Coding(base, dtype, dtype)
+    if name in _ASKED:
+        return Coding(base, dtype, f"asked({dtype})")
+    if name == "naive_bayes":
+        return Coding(base, dtype, "plain") if base != "float64" else None
     if name in _COUNTS:
         return Coding(base, dtype, "plain")
     if dtype in (*NARROW, "float32", "bool"):
         adds = name in _REALS or name in ("sum", "range", "median", "quantile", "any", "all")
         return Coding(base, dtype, "plain") if adds else None
+    if name in _REALS and _decimal(dtype) is not None:
+        return Coding("float64", "plain", "plain")  # as a float, which has 53 bits
+    if _is_wide(dtype):
+        return None
     if name == "range":
         apart = {"date": "days", "timestamp": "duration", "timestamp[UTC]": "duration"}
-        fits = dtype in _TIMES or _decimal(dtype) is not None
+        fits = dtype in TIMES or _decimal(dtype) is not None
         return Coding(base, dtype, apart.get(dtype, dtype)) if fits else None
     if name in ("sum", "mean") and dtype == "duration":
         return Coding(base, dtype, dtype)
     if name == "sum" and _decimal(dtype) is not None:
         return Coding(base, dtype, dtype)
-    if name in _REALS and (dtype == "uint64" or _decimal(dtype) is not None):
-        return Coding("float64", "plain", "plain")  # as a float, which has 53 bits
-    if name in ("median", "quantile") and dtype in _TIMES:
+    if name in _SPREADS and dtype == "uint64":
+        return Coding(base, dtype, "plain")
+    if name in _TWO_NUMBERS and dtype in TIMES:
+        per = {"covariance": 1 / steps_per_second(dtype), "trend": steps_per_second(dtype)}
+        return Coding(base, dtype, f"times({per[name]!r})" if name in per else "plain")
+    if name in _REALS and dtype == "uint64":
+        return Coding("float64", "plain", "plain")
+    if name in ("median", "quantile") and dtype != "binary":
         return Coding(base, dtype, dtype)
     return None
 
@@ -104,4 +129,10 @@ def _decimal(dtype: str) -> tuple[int, int] | None:
     if found is None:
         return None
     digits, behind = int(found[1]), int(found[2])
-    return (digits, behind) if 1 <= digits <= 18 and behind <= digits else None
+    return (digits, behind) if 1 <= digits <= 38 and behind <= digits else None
+
+
+def _is_wide(dtype: str) -> bool:
+    """Tell whether a type is a decimal of more digits than 64 bits have: it travels as a string."""
+    found = _decimal(dtype)
+    return found is not None and found[0] > 18

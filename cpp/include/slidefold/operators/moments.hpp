@@ -3,7 +3,8 @@
 // Layout: var and std: count, one of the values (the pivot), the mean's distance from it, and the
 //   sum of squared deviations. geomean: sum of logarithms and count.
 // Invariants: two parts merge by the pairwise (Chan) formula. The mean is never rounded to the
-//   size of the values, only its distance from one of them: 1e9 + noise keeps all its digits.
+//   size of the values, only its distance from one of them: 1e9 + noise keeps all its digits. So do
+//   integers beyond 2^53: what a float has no room for is part of the distance.
 // Cost: var twelve flops a combine; geomean one addition a combine and one logarithm a lift.
 // Paper: reactive-aggregator-flatfat, Table 1 (SampleStdDev, GeometricMean), in a form that neither
 //   cancels nor overflows. Floats: not invertible.
@@ -11,6 +12,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "slidefold/operator.hpp"
 
@@ -33,8 +35,15 @@ struct Var {
   using Out = double;
   State identity() const { return {}; }
   State lift(T value) const {
-    const auto pivot = static_cast<double>(value);
-    return {1, pivot, 0, pivot - pivot};  // NaN for what is not finite
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+      const double high = static_cast<double>(value >> 32) * 0x1p32;
+      const auto low = static_cast<double>(value & 0xffffffff);
+      const double pivot = high + low;
+      return {1, pivot, low - (pivot - high), 0};  // exactly what rounding took from the pivot
+    } else {
+      const auto pivot = static_cast<double>(value);
+      return {1, pivot, 0, pivot - pivot};  // NaN for what is not finite
+    }
   }
   State combine(const State& older, const State& newer) const {
     const double n = older.n + newer.n;

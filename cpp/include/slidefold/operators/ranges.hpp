@@ -100,6 +100,7 @@ struct RelativeVariation {
 template <class T>
 struct Corners {
   T first{}, last{}, low{}, high{};
+  bool operator==(const Corners&) const = default;
 };
 
 template <class T>

@@ -1,5 +1,5 @@
 // Operators that compare strings: extremes, how often they occur, the row that holds them, the k
-// largest.
+// largest, the corners of M4.
 //
 // Layout: the string and whether there is one; a count or an argument beside it. top_k: the
 // strings,
@@ -19,6 +19,7 @@
 
 #include "slidefold/operators/extremes.hpp"
 #include "slidefold/operators/positional.hpp"
+#include "slidefold/operators/ranges.hpp"
 #include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
@@ -120,6 +121,42 @@ struct TextExtremeBy {
   bool same(const State& a, const State& b) const {
     return a.some == b.some && a.key == b.key && (!a.some || same_value(a.arg, b.arg));
   }
+};
+
+// First, last, smallest and largest.
+struct TextM4 {
+  static constexpr bool commutative = false;
+  using In = std::string;
+  struct State {
+    Corners<std::string> held;
+    bool some = false;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(some);
+      if (some) a(held.first, held.last, held.low, held.high);
+    }
+  };
+  using Out = Corners<std::string>;
+  State identity() const { return {}; }
+  State lift(const std::string& value) const { return {{value, value, value, value}, true}; }
+  State combine(const State& older, const State& newer) const {
+    State both = older;
+    absorb(both, newer);
+    return both;
+  }
+  void absorb(State& older, const State& newer) const {
+    if (!newer.some) return;
+    if (!older.some) {
+      older = newer;
+      return;
+    }
+    older.held.last = newer.held.last;
+    if (newer.held.low < older.held.low) older.held.low = newer.held.low;
+    if (older.held.high < newer.held.high) older.held.high = newer.held.high;
+  }
+  bool defined(const State& state) const { return state.some; }
+  Out lower(const State& state) const { return state.held; }
+  bool same(const State& a, const State& b) const { return a.some == b.some && a.held == b.held; }
 };
 
 struct TextTopK {

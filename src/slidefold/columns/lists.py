@@ -1,0 +1,118 @@
+"""Results that are lists: made flat, with the places where they end, and no Python object a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidefold import _native
+from slidefold.columns.reading import Task, compared, read, retyped
+from slidefold.columns.values import Array
+from slidefold.windows.sorted_rows import spread
+
+
+def collect(task: Task) -> Any:
+    """Return the values of each frame, oldest first."""
+    count = task.hi - task.lo
+    return _lists(task, task.columns[0].take(pa.array(spread(task.lo, count))), count)
+
+
+def collect_distinct(task: Task) -> Any:
+    """Return the values of each frame without those that an older row of it has.
+
+    A row is the first of its value in a frame if the row before it of that value lies before the
+    frame.
+    """
+    before = _rows_before(compared(task, 0)[0])
+    kept, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for lo, count in _blocks(task.lo, task.hi - task.lo):
+        rows = spread(lo, count)
+        first = before[rows] < np.repeat(lo, count)
+        so_far = np.concatenate(([0], np.cumsum(first)))
+        kept.append(rows[first])
+        counts.append(np.diff(so_far[np.concatenate(([0], np.cumsum(count)))]))
+    rows = np.concatenate(kept)
+    return _lists(task, task.columns[0].take(pa.array(rows)), np.concatenate(counts))
+
+
+def _blocks(lo: Array, count: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield frames a few at a time: those of about a million rows together, which fit a cache."""
+    so_far = np.cumsum(count)
+    start = 0
+    while start < len(lo):
+        held = so_far[start] - count[start] + 2**20
+        end = max(start + 1, int(np.searchsorted(so_far, held, side="right")))
+        yield lo[start:end], count[start:end]
+        start = end
+
+
+def _rows_before(numbers: Array) -> Array:
+    """Return for each row the last one before it of an equal value, -1 for none."""
+    if numbers.dtype.kind == "f":
+        numbers = np.where(np.isnan(numbers), np.nan, numbers + 0.0)  # -0.0 is 0.0
+    order = np.argsort(numbers, kind="stable")
+    inside = numbers[order]
+    same = inside[1:] == inside[:-1]
+    if numbers.dtype.kind == "f":
+        same |= np.isnan(inside[1:]) & np.isnan(inside[:-1])  # NaN is one key
+    found = np.full(len(numbers), -1)
+    found[order[1:][same]] = order[:-1][same]
+    return found
+
+
+def top_k(task: Task) -> Any:
+    """Return the k largest values of each frame, the largest first."""
+    numbers, restore = compared(task, 0)
+    if task.algorithm is None:
+        k: Any = dict(task.operator.params)["k"]
+        flat, ends = _native.top_frames(numbers, task.lo, task.hi, k)
+    else:
+        found, _ = task.kernel(retyped(task.operator, numbers), numbers)
+        lists = pa.array(found, pa.list_(pa.from_numpy_dtype(numbers.dtype)))
+        flat, ends = lists.flatten().to_numpy(zero_copy_only=False), lists.offsets.to_numpy()
+    return _lists(task, restore(flat, np.ones(len(flat), np.bool_)), np.diff(ends))
+
+
+def histogram(task: Task) -> Any:
+    """Return how many values of each frame fall into each bin: differences of counts so far."""
+    values = read(task, 0)
+    edges: Any = dict(task.operator.params)["edges"]
+    bins = _bins(values, edges)
+    found = np.empty((len(task.lo), len(edges) - 1), np.int64)
+    so_far = np.zeros(len(bins) + 1, np.int64)
+    for bin_ in range(len(edges) - 1):
+        np.cumsum(bins == bin_, out=so_far[1:])
+        found[:, bin_] = so_far[task.hi] - so_far[task.lo]
+    found = found[task.held]
+    return _lists(task, pa.array(found.ravel()), task.held * (len(edges) - 1))
+
+
+def _bins(values: Array, edges: tuple[float, ...]) -> Array:
+    """Return the bin of each value, -1 for none; integers are compared without rounding them."""
+    if values.dtype.kind == "i":
+        # A whole number is at or above an edge if it is at or above the next whole number.
+        whole = [_clipped(np.ceil(edge)) for edge in edges[:-1]]
+        last = _clipped(np.floor(edges[-1]))
+        found = np.full(len(values), -1, np.int64)
+        for start in whole:
+            if start <= 2**63 - 1:
+                found += values >= max(start, -(2**63))
+        return np.where(values > last, -1, found) if last < 2**63 else found
+    found = np.searchsorted(np.asarray(edges[:-1]), values, side="right") - 1
+    return np.where(values <= edges[-1], found, -1)  # NaN is in none
+
+
+def _clipped(edge: float) -> int:
+    return int(min(max(edge, -(2.0**100)), 2.0**100))
+
+
+def _lists(task: Task, values: Any, count: Array) -> Any:
+    """Return lists of so many values each; null where a frame holds nothing."""
+    ends = np.concatenate(([0], np.cumsum(count)))
+    mask = None if task.held.all() else pa.array(~task.held)
+    if ends[-1] < 2**31:
+        return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), values, mask=mask)
+    return pa.LargeListArray.from_arrays(pa.array(ends), values, mask=mask)
