@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "arrays.hpp"
 #include "registry.hpp"
 #include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/sort.hpp"
@@ -14,19 +15,6 @@ namespace {
 template <class T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Whole = Column<std::int64_t>;
-
-template <class T>
-struct Fresh {
-  nb::object array;
-  T* data;
-};
-template <class T>
-Fresh<T> fresh(std::size_t rows, const char* dtype) {
-  nb::object array = nb::module_::import_("numpy").attr("empty")(rows, dtype);
-  T* const data = nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(array).data();
-  return {std::move(array), data};
-}
-Fresh<std::int64_t> numbers(std::size_t rows) { return fresh<std::int64_t>(rows, "int64"); }
 
 void require_length(std::size_t length, std::size_t rows, const char* what) {
   if (length == rows) return;
@@ -39,8 +27,10 @@ void require_rows(std::size_t rows) {
 }
 
 // (order, times in order, starts): the stable order by group and time, both None if the rows are in
-// it; groups are numbered below `count`, and starts tells where each one begins and all end.
-nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& times) {
+// it; groups are numbered below `count`, and starts tells where each one begins and all end. Asked
+// for, there is a fourth: the place of each row in order.
+nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& times,
+                         bool with_places) {
   GroupedTimes given{times.shape(0), times.data()};
   require_rows(given.rows);
   Column<std::int32_t> by{};
@@ -55,27 +45,34 @@ nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& time
       }
     }
   }
-  const auto starts = numbers(given.groups != nullptr ? count + 1 : given.rows > 0 ? 2 : 1);
+  const auto starts = fresh_array<std::int64_t>(given.groups != nullptr ? count + 1
+                                                : given.rows > 0        ? 2
+                                                                        : 1);
   if (given.groups != nullptr) {
     given.count_groups(starts.data);
   } else {
     starts.data[0] = 0;
     if (given.rows > 0) starts.data[1] = static_cast<std::int64_t>(given.rows);
   }
-  if (given.in_order()) return nb::make_tuple(nb::none(), nb::none(), starts.array);
-  const auto order = fresh<std::uint32_t>(given.rows, "uint32");
-  const auto in_order = numbers(given.rows);
+  const auto found = [&](nb::object order, nb::object in_order, nb::object places) -> nb::object {
+    if (!with_places) return nb::make_tuple(order, in_order, starts.array);
+    return nb::make_tuple(order, in_order, starts.array, places);
+  };
+  if (given.in_order()) return found(nb::none(), nb::none(), nb::none());
+  const auto order = fresh_array<std::uint32_t>(given.rows);
+  const auto places = fresh_array<std::uint32_t>(given.rows);
+  const auto in_order = fresh_array<std::int64_t>(given.rows);
   {
     nb::gil_scoped_release without_gil;
-    sort_rows(given, starts.data, order.data, in_order.data);
+    sort_rows(given, starts.data, order.data, places.data, in_order.data);
   }
-  return nb::make_tuple(order.array, in_order.array, starts.array);
+  return found(order.array, in_order.array, places.array);
 }
 
 // (numbers, how many) of integer keys, None if they lie too far apart.
 nb::object number_keys_of(const Whole& keys) {
   require_rows(keys.shape(0));
-  const auto found = fresh<std::int32_t>(keys.shape(0), "int32");
+  const auto found = fresh_array<std::int32_t>(keys.shape(0));
   const std::size_t count = number_keys(keys.data(), keys.shape(0), found.data);
   if (count == 0) return nb::none();
   return nb::make_tuple(found.array, count);
@@ -85,7 +82,7 @@ nb::object number_keys_of(const Whole& keys) {
 nb::object put_back(const Whole& values, const Column<std::uint32_t>& order) {
   const std::size_t rows = values.shape(0);
   require_length(order.shape(0), rows, "order and values");
-  const auto found = numbers(rows);
+  const auto found = fresh_array<std::int64_t>(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint32_t row = order.data()[i];
     if (row >= rows) fail("ValueTypeError", "an order names rows of the column only");
@@ -106,7 +103,7 @@ std::pair<nb::object, nb::object> frames_of(const Whole& starts, const Whole& ti
     if (start[g] < start[g - 1]) fail("ValueTypeError", "the starts of groups go up");
   }
   if (span < 1) fail("ValueTypeError", "a window is longer than 0");
-  const auto lo = numbers(rows), hi = numbers(rows);
+  const auto lo = fresh_array<std::int64_t>(rows), hi = fresh_array<std::int64_t>(rows);
   {
     nb::gil_scoped_release without_gil;
     for (std::size_t g = 1; g < starts.shape(0); ++g) {
@@ -131,7 +128,8 @@ nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handl
 }  // namespace
 
 void bind_columns(nb::module_& m) {
-  m.def("order_rows", order_rows_of, nb::arg("groups").none(), nb::arg("count"), nb::arg("times"));
+  m.def("order_rows", order_rows_of, nb::arg("groups").none(), nb::arg("count"), nb::arg("times"),
+        nb::arg("with_places") = false);
   m.def("number_keys", number_keys_of);
   m.def("put_back", put_back);
   m.def("time_frames", frames_of);

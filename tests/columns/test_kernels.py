@@ -34,6 +34,9 @@ def test_rows_come_in_the_stable_order_of_group_and_time(rows: Any, keyed: bool)
         assert in_order.tolist() == times[due].tolist()
         values = np.arange(len(times))
         assert _native.put_back(values, order)[due].tolist() == values.tolist()
+        places = _native.order_rows(groups, count, times, with_places=True)[3]
+        assert places[due].tolist() == values.tolist()
+        assert _native.put_in_order(times, places).tolist() == times[due].tolist()
     if groups is not None:
         assert starts.tolist() == [*np.searchsorted(groups[due], range(count)), len(times)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from slidefold.columns.folds import fold
@@ -66,11 +66,14 @@ def fold_columns(
     ordered: Sorted,
     frames: Mapping[WindowKind, Frames],
     threads: int = 1,
+    without: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the new columns, one result a frame."""
+    """Return the new columns, one result a frame; but those that are there already."""
     whole = isinstance(frames, FramesOf)
     found = {}
     for name, over in definition.columns.items():
+        if name in without:
+            continue
         columns = tuple(ordered.rows.column(column) for column in over.operator.columns)
         if whole and threads == 1 and slides(over, ordered.rows, columns):
             found[name] = slide(over, columns)

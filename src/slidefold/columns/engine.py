@@ -13,6 +13,7 @@ from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
 from slidefold.columns.threads import require_threads
+from slidefold.columns.together import fold_together
 from slidefold.columns.values import to_arrow
 from slidefold.errors import ColumnError
 from slidefold.windows import Slide
@@ -29,8 +30,10 @@ def run(definition: Definition, data: Any, threads: int = 1) -> Any:
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
     windows = windows_of(definition)
     if definition.slide is None:
-        found = fold_columns(definition, ordered, FramesOf(ordered.rows), threads)
-        return source.append({name: ordered.back(values) for name, values in found.items()})
+        found = fold_together(definition, ordered, threads)
+        rest = fold_columns(definition, ordered, FramesOf(ordered.rows), threads, found)
+        found |= {name: ordered.back(values) for name, values in rest.items()}
+        return source.append({name: found[name] for name in definition.columns})
     slide = definition.slide.slide(ordered.rows, windows)
     return source.fresh(slide_table(definition, ordered, slide, threads))
 

@@ -28,14 +28,16 @@ class Sorted:
 
     rows: SortedRows
     order: Order | None
+    known_places: Order | None = None  # what `places` gives, if the sort has told
 
     @cached_property
-    def inverse(self) -> Any:
-        """Where each row of the input is in order."""
-        assert self.order is not None
-        inverse = np.empty_like(self.order)
-        inverse[self.order] = np.arange(len(self.order), dtype=self.order.dtype)
-        return pa.array(inverse)
+    def places(self) -> Order | None:
+        """Where each row of the input is in order; None if it is where it was."""
+        if self.order is None or self.known_places is not None:
+            return self.known_places
+        places = np.empty_like(self.order)
+        places[self.order] = np.arange(len(self.order), dtype=self.order.dtype)
+        return places
 
     def back(self, values: Any) -> Any:
         """Return results in order of the input."""
@@ -46,7 +48,7 @@ class Sorted:
             return pa.array(
                 _native.put_back(numbers, self.order).view(values.type.to_pandas_dtype())
             )
-        return values.take(self.inverse)
+        return values.take(pa.array(self.places))
 
 
 def sort_table(
@@ -62,23 +64,31 @@ def sort_table(
     """
     clock, times = counted(on, one_chunk(table, on))
     groups, count = group_numbers(table, by)
-    order, in_order, starts = _native.order_rows(groups, count, times)
-    in_order = times if order is None else in_order
-    order = tie_order(order, starts, in_order, ties, lambda name: one_chunk(table, name))
+    by_time, in_order, starts, places = _native.order_rows(groups, count, times, with_places=True)
+    in_order = times if by_time is None else in_order
+    order = tie_order(by_time, starts, in_order, ties, lambda name: one_chunk(table, name))
+    if order is not by_time:
+        places = None
     taken: dict[str, Any] = {}
     indices = None if order is None else pa.array(order)
 
     def column(name: str) -> Any:
         if name not in taken:
             values = one_chunk(table, name)
-            taken[name] = values if indices is None else values.take(indices)
+            if indices is None:
+                taken[name] = values
+            elif places is not None and values.null_count == 0 and values.type in _WIDE:
+                numbers = _native.put_in_order(values.to_numpy().view(np.int64), places)
+                taken[name] = pa.array(numbers.view(values.type.to_pandas_dtype()))
+            else:
+                taken[name] = values.take(indices)
         return taken[name]
 
     def origin(row: int) -> int:
         row = row if order is None else int(order[row])
         return row if numbers is None else int(numbers[row])
 
-    return Sorted(SortedRows(starts, in_order, clock, column, origin), order)
+    return Sorted(SortedRows(starts, in_order, clock, column, origin), order, places)
 
 
 def without_views(table: Any) -> Any:

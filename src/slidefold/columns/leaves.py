@@ -47,8 +47,13 @@ def _parts(path: Path, operator: Operator) -> Iterator[tuple[Path, Operator]]:
 def columns_from(definition: Definition, found: Mapping[Path, Any]) -> dict[str, Any]:
     """Return the columns of a definition from those of its leaves."""
     return {
-        name: _whole((name,), over.operator, found) for name, over in definition.columns.items()
+        name: whole_column(name, over.operator, found) for name, over in definition.columns.items()
     }
+
+
+def whole_column(name: str, operator: Operator, found: Mapping[Path, Any]) -> Any:
+    """Return one column of a definition from those of its leaves."""
+    return _whole((name,), operator, found)
 
 
 def _whole(path: Path, operator: Operator, found: Mapping[Path, Any]) -> Any:

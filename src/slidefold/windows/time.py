@@ -94,11 +94,14 @@ class Time:
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; rows of equal time see each other."""
-        span, exact = rows.clock.steps(self.range, f"the range {self.range!r}")
+        return _native.time_frames(rows.starts, rows.times, *self.native_rule(rows.clock))
+
+    def native_rule(self, clock: Clock) -> tuple[int, bool, bool]:
+        """Return the window in steps of a clock: its length, and whether it keeps its ends."""
+        span, exact = clock.steps(self.range, f"the range {self.range!r}")
         # A range between two steps holds all that the lower step does, its start included.
         keeps_start = self.closed in ("left", "both") or not exact
-        keeps_end = self.closed in ("right", "both")
-        return _native.time_frames(rows.starts, rows.times, int(span), keeps_start, keeps_end)
+        return int(span), keeps_start, self.closed in ("right", "both")
 
     def retention(self) -> str:
         """What a window keeps, in words."""

@@ -73,17 +73,20 @@ inline std::vector<std::uint32_t> order_of(const std::int64_t* times, std::size_
   return order;
 }
 
-// Writes the rows in order and their times; `starts` as count_groups made them.
+// Writes the rows in order and their times; `starts` as count_groups made them. places[i] is where
+// row i of the input is in order.
 inline void sort_rows(const GroupedTimes& given, const std::int64_t* starts, std::uint32_t* order,
-                      std::int64_t* in_order) {
+                      std::uint32_t* places, std::int64_t* in_order) {
   const std::vector<std::uint32_t> by_time = order_of(given.times, given.rows);
-  std::vector<std::uint32_t> places;
-  if (given.groups != nullptr) places.assign(starts, starts + given.count);
+  std::vector<std::uint32_t> next;
+  if (given.groups != nullptr) next.assign(starts, starts + given.count);
   for (std::size_t i = 0; i < given.rows; ++i) {
     const std::uint32_t row = by_time.empty() ? static_cast<std::uint32_t>(i) : by_time[i];
-    const std::size_t place =
-        given.groups == nullptr ? i : places[static_cast<std::size_t>(given.groups[row])]++;
+    const std::uint32_t place = given.groups == nullptr
+                                    ? static_cast<std::uint32_t>(i)
+                                    : next[static_cast<std::size_t>(given.groups[row])]++;
     order[place] = row;
+    places[row] = place;
     in_order[place] = given.times[row];
   }
 }

@@ -1,0 +1,124 @@
+// Time windows folded block by block against their frames folded one by one: the same results to
+// the bit, for the same combines but those that no row sees.
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "slidefold/columns/frames.hpp"
+#include "slidefold/columns/time_windows.hpp"
+
+using namespace slidefold;
+
+namespace {
+
+std::uint64_t calls = 0;
+
+// Neither commutes nor associates: only the same combines of the same arguments give the same fold.
+struct Tree {
+  using State = std::uint64_t;
+  State identity() const { return 0; }
+  State combine(State older, State newer) const {
+    ++calls;
+    const State mixed = (older ^ 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd + newer;
+    return (mixed ^ (mixed >> 29)) * 0xbf58476d1ce4e5b9;
+  }
+};
+
+struct Rows {
+  std::vector<std::int64_t> times, starts{0};
+};
+
+Rows some_rows(std::mt19937_64& random) {
+  Rows rows;
+  const std::size_t groups = 1 + random() % 4;
+  const std::uint64_t spread = std::vector<std::uint64_t>{2, 40, 4000}[random() % 3];
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t size = std::vector<std::size_t>{0, 1, 7, 300, 2500}[random() % 5];
+    const auto first = static_cast<std::ptrdiff_t>(rows.times.size());
+    for (std::size_t i = 0; i < size; ++i) {
+      rows.times.push_back(static_cast<std::int64_t>(random() % spread));
+    }
+    std::sort(rows.times.begin() + first, rows.times.end());
+    rows.starts.push_back(static_cast<std::int64_t>(rows.times.size()));
+  }
+  return rows;
+}
+
+using Folds = std::vector<std::uint64_t>;
+
+Folds one_by_one(const SortedTimes& sorted, TimeReach window) {
+  std::vector<std::int64_t> lo(sorted.rows()), hi(sorted.rows());
+  for (std::size_t g = 0; g < sorted.groups; ++g) {
+    time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), window, lo.data(), hi.data());
+  }
+  Folds found(sorted.rows());
+  fold_two_stacks(
+      Tree{}, lo.data(), hi.data(), sorted.rows(), [](std::size_t row) { return row + 1; },
+      [&](std::size_t row, std::uint64_t state, bool empty) { found[row] = empty ? 0 : state; });
+  return found;
+}
+
+TEST(blocks_combine_what_frames_combine) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 300; ++round) {
+    const Rows rows = some_rows(random);
+    const SortedTimes sorted{rows.times.data(), rows.starts.data(), rows.starts.size() - 1};
+    std::vector<TimeReach> windows;
+    for (std::uint64_t w = 0; w < 1 + random() % 3; ++w) {
+      windows.push_back({static_cast<std::int64_t>(random() % 50), random() % 2 == 0});
+    }
+    std::vector<Folds> due;
+    calls = 0;
+    for (const TimeReach& window : windows) due.push_back(one_by_one(sorted, window));
+    const std::uint64_t before = calls;
+    calls = 0;
+    WindowFrames frames(sorted, windows, 0, sorted.rows());
+    const auto lift = [](std::size_t row) { return std::uint64_t{row} + 1; };
+    std::vector<Folds> found(windows.size(), Folds(sorted.rows()));
+    const auto emit = [&](std::size_t w) {
+      return [&found, w](std::size_t row, std::uint64_t state, bool empty) {
+        found[w][row] = empty ? 0 : state;
+      };
+    };
+    using Kernel = TwoStacksBlocks<Tree, decltype(lift), decltype(emit(0))>;
+    std::vector<Kernel> kernels;
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      kernels.emplace_back(Tree{}, sorted, windows[w], 0, sorted.rows(), lift, emit(w));
+    }
+    while (frames.next()) {
+      for (std::size_t w = 0; w < windows.size(); ++w) kernels[w].fold(frames.block(w));
+    }
+    for (std::size_t w = 0; w < windows.size(); ++w) CHECK(found[w] == due[w]);
+    CHECK_EQ(calls, before);
+  }
+}
+
+// A share starts in the middle: its first window holds the rows before it.
+TEST(a_share_of_the_rows_starts_with_its_own_window) {
+  std::mt19937_64 random(12);
+  for (int round = 0; round < 200; ++round) {
+    const Rows rows = some_rows(random);
+    if (rows.times.empty()) continue;
+    const SortedTimes sorted{rows.times.data(), rows.starts.data(), rows.starts.size() - 1};
+    const std::vector<TimeReach> windows{
+        {static_cast<std::int64_t>(random() % 50), random() % 2 == 0}};
+    const std::size_t first = random() % sorted.rows();
+    std::vector<std::int64_t> lo(sorted.rows()), hi(sorted.rows());
+    for (std::size_t g = 0; g < sorted.groups; ++g) {
+      time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), windows[0], lo.data(),
+                  hi.data());
+    }
+    WindowFrames frames(sorted, windows, first, sorted.rows());
+    while (frames.next()) {
+      const FrameBlock block = frames.block(0);
+      for (std::size_t row = block.begin; row < block.end; ++row) {
+        CHECK_EQ(block.lo[row - block.begin], lo[row]);
+        CHECK_EQ(block.hi[row - block.begin], hi[row]);
+      }
+    }
+  }
+}
+
+}  // namespace
