@@ -22,6 +22,7 @@ CRASH ?=
 SIMULATE ?=
 SOAK ?=
 SANITIZE_TESTS ?= tests
+SANITIZE_LEAN ?= OFF
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
 
 CPP_FILES = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
@@ -146,7 +147,7 @@ SANITIZE := $(CURDIR)/build/sanitize
 sanitize: $(VENV)/.dev ## All native code under ASan and UBSan (SANITIZE_TESTS=...)
 	@echo "Building with ASan and UBSan"
 	@cmake -S . -B $(SANITIZE) -G Ninja --log-level=ERROR -DPython_EXECUTABLE=$(PY) \
-	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
+	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DSLIDEFOLD_LEAN=$(SANITIZE_LEAN) \
 	  -DSLIDEFOLD_SANITIZE=address,undefined >/dev/null
 	@cmake --build $(SANITIZE) -- --quiet
 	@UBSAN_OPTIONS=print_stacktrace=1 \

@@ -57,6 +57,13 @@ using Maker = FacePtr (*)(const Spec&, const Options&);
 // throughput comparisons use, so that algorithms compete on equal terms.
 enum class Static { kFew, kNumbers, kHot };
 
+// A lean build has the few everywhere: sooner compiled, and every result the same.
+#ifdef SLIDEFOLD_LEAN
+inline constexpr bool kLean = true;
+#else
+inline constexpr bool kLean = false;
+#endif
+
 // Calls visit with the static operator if the spec names one of few, else returns null.
 template <class Visit>
 auto with_few_operators(const Spec& spec, Visit&& visit) {
@@ -127,12 +134,12 @@ auto make(const Spec& spec, const Options& options) {
       }
     };
     Pointer face;
-    if constexpr (kStatic == Static::kHot) {
-      face = with_hot_operator(spec, build);
+    if constexpr (kStatic == Static::kFew || kLean) {
+      face = with_few_operators(spec, build);
     } else if constexpr (kStatic == Static::kNumbers) {
       face = with_number_operator(spec, build);
     } else {
-      face = with_few_operators(spec, build);
+      face = with_hot_operator(spec, build);
     }
     if (face != nullptr) return face;
   }
