@@ -83,6 +83,8 @@ def stream_frame(pipeline: Pipeline, data: Any, late: str | None = None) -> Any:
 
     settings, on = pipeline.stream, pipeline.features.on
     options: dict[str, Any] = {"emit": settings.emit, "late": late or settings.late}
+    if settings.checkpoint is not None:
+        options["checkpoint"] = settings.checkpoint
     if settings.id:
         options["id"] = settings.id
     naive = files.is_naive(data, on)

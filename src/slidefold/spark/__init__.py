@@ -44,12 +44,10 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
     from slidefold.spark.types import arrow_schema
 
     lines = [definition.explain(arrow_schema(data.schema))]
-    if data.isStreaming:
-        lines.append("Spark: a stream; state is a log of rows in RocksDB, by bucket of keys")
-        return "\n".join(lines)
-    from slidefold.spark.explaining import explain_batch
+    from slidefold.spark.explaining import explain_batch, explain_stream
 
-    lines += [f"Spark: {line}" for line in explain_batch(definition, data, **options)]
+    explained = explain_stream if data.isStreaming else explain_batch
+    lines += [f"Spark: {line}" for line in explained(definition, data, **options)]
     return "\n".join(lines)
 
 

@@ -1,8 +1,9 @@
-"""The rows of a stream that wait for the watermark still, read from its checkpoint."""
+"""What a checkpoint says: whose it is, and the rows that wait for the watermark still."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -13,10 +14,50 @@ from slidefold.errors import StateError
 from slidefold.live.frames import NEWEST
 from slidefold.rolling import Rolling
 from slidefold.spark.engines import maker_of
-from slidefold.spark.identity import definition_from, digest, schema_from
+from slidefold.spark.identity import definition_from, digest, require_same, schema_from
 from slidefold.spark.log import DictStore, Log
 from slidefold.spark.store import ENTRY, HEAD, MARK
 from slidefold.spark.types import conform, spark_schema
+
+
+def require_checkpoint_of(about: str, checkpoint: str, session: SparkSession) -> None:
+    """Refuse a checkpoint of another query, before one starts with it; none yet is fine."""
+    if not _has_commits(checkpoint, session):
+        return
+    found = list(_abouts(checkpoint, session))
+    if not found:
+        raise StateError(f"{checkpoint} is the checkpoint of a query without slidefold in it")
+    same = [before for before in found if digest(before) == digest(about)]
+    require_same((same or found)[0], about)
+
+
+def _abouts(checkpoint: str, session: SparkSession) -> Iterator[str]:
+    """Yield what the parts of a query compute that are ours."""
+    try:
+        known = session.read.format("state-metadata").load(checkpoint).select("operatorId")
+        numbers = sorted({row[0] for row in known.collect()})
+    except PySparkException:
+        return  # it has no state at all
+    for number in numbers:
+        try:
+            read = _state(session, checkpoint, "about", number).selectExpr("value.about")
+            yield from (row[0] for row in read.limit(1).collect())
+        except PySparkException:
+            continue  # another part of the query, which has no such state
+
+
+def _has_commits(checkpoint: str, session: SparkSession) -> bool:
+    # Any file system that Spark knows, and of those it has no other way to ask.
+    jvm: Any = session._jvm
+    context: Any = session.sparkContext
+    path = jvm.org.apache.hadoop.fs.Path(checkpoint, "commits")
+    system = path.getFileSystem(context._jsc.hadoopConfiguration())
+    return bool(system.exists(path)) and len(system.listStatus(path)) > 0
+
+
+def _state(session: SparkSession, checkpoint: str, name: str, operator: int) -> DataFrame:
+    reader = session.read.format("statestore").option("operatorId", operator)
+    return reader.option("stateVarName", name).load(checkpoint)
 
 
 def tail(
@@ -37,8 +78,7 @@ def tail(
         raise StateError("there is no Spark session to read a checkpoint with: give spark=")
 
     def state(name: str) -> DataFrame:
-        reader = session.read.format("statestore").option("operatorId", operator)
-        return reader.option("stateVarName", name).load(checkpoint)
+        return _state(session, checkpoint, name, operator)
 
     try:
         heads = {

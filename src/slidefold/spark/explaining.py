@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -9,12 +10,16 @@ from pyspark.sql import DataFrame
 from slidefold.columns.compute import Definition
 from slidefold.columns.layout import needs_middles
 from slidefold.columns.leaves import leaves_of
+from slidefold.live.live import WHEN
+from slidefold.rolling import Rolling
 from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare
 from slidefold.spark.over import require_over
 from slidefold.spark.sizes import estimated_bytes, partitions_for, too_large
 from slidefold.spark.skew import share_of
+from slidefold.spark.stream import bucket_count, job_of
 from slidefold.spark.types import arrow_schema, result_schema
 from slidefold.spark.worker import Shipped
+from slidefold.windows import Delta, EveryRows, Punctuated, Rows, Session, Time
 
 _WORDS = {
     "picked": "the few rows that matter stand for its middle",
@@ -56,6 +61,59 @@ def explain_batch(
     if prepared is None:
         return ["no key: one partition, because there is no time to cut at"]
     return _chunks(definition, prepared)
+
+
+_UNBOUNDED: dict[type[Any], str] = {
+    Rows: "keeps the last rows of each key for good, so that state grows with the keys",
+    Session: "keeps all rows of a session until it is over, and one may never be",
+    Delta: "keeps the rows of each key until its values have moved on, and they may never do",
+    Punctuated: "keeps the rows of each key since its last mark, and there may never be another",
+}
+
+
+def explain_stream(
+    definition: Rolling,
+    data: DataFrame,
+    *,
+    emit: str = "final",
+    id: str | Sequence[str] = (),
+    late: str = "drop",
+    buckets: int | None = None,
+    types: Any = None,
+) -> list[str]:
+    """Say in lines how a definition would run over a stream, and warn of state without a bound."""
+    count = bucket_count(definition, buckets)
+    # It refuses what a run would refuse.
+    job_of(definition, arrow_schema(data.schema), count, emit, id, late, types=types)
+    partitions = data.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    return [
+        "a stream; state is a log of rows in RocksDB, by bucket of keys",
+        f"{count} bucket{'s' * (count > 1)} in {partitions} shuffle partitions",
+        f"emit={emit!r}: {WHEN[emit]}",
+        *_kept(definition, emit),
+    ]
+
+
+def _kept(definition: Rolling, emit: str) -> list[str]:
+    windows = dict.fromkeys(over.window for _, over in definition.items)
+    timed = [window for window in windows if isinstance(window, Time)]
+    lines = [
+        f"warning: state has no bound: {window} {_UNBOUNDED[type(window)]}"
+        for window in windows
+        if type(window) in _UNBOUNDED
+    ]
+    if isinstance(definition.slide, EveryRows):
+        lines.append(
+            "warning: state has no bound: every counts the rows of each key, and needs one for good"
+        )
+    if emit == "change":
+        lines.append(
+            "warning: state has no bound: emit='change' keeps the last result of each key for good"
+        )
+    if not lines:
+        kept = ", ".join(window.retention() for window in timed)
+        lines.append(f"rows leave the state as the watermark moves: {kept} are kept")
+    return lines
 
 
 def _keyed(

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.columns.compute import windows_of
-from slidefold.errors import SlidefoldError
+from slidefold.errors import SlidefoldError, StateError
 from slidefold.operators import Operator, UserOperator
 from slidefold.rolling import Rolling
 from slidefold.windows import counted, reach_back
@@ -104,6 +104,14 @@ def extends(before: str, now: str) -> bool:
     if reaches[0] is None or reaches[1] is None or reaches[1] > reaches[0]:
         return False
     return set(made.used) <= set(was.used)
+
+
+def require_same(before: str, now: str) -> None:
+    """Refuse to go on with the state of another query, unless it only adds what can be answered."""
+    if digest(before) != digest(now) and not extends(before, now):
+        raise StateError(
+            f"the checkpoint is of another definition, use a new one: {differences(before, now)}"
+        )
 
 
 def definition_from(about: str) -> Rolling:

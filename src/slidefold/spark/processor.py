@@ -29,7 +29,7 @@ from slidefold.rolling import Rolling
 from slidefold.spark.bucket import Counts, Maker, Outcome, step
 from slidefold.spark.cache import WORKER, Cache, NoCache
 from slidefold.spark.engines import maker_of
-from slidefold.spark.identity import differences, digest, extends
+from slidefold.spark.identity import digest, require_same
 from slidefold.spark.log import Log
 from slidefold.spark.packing import NEWEST, PACKET, decode, encode, pieces
 from slidefold.spark.store import SparkStore
@@ -156,11 +156,7 @@ class BucketProcessor(StatefulProcessor):
             before = self.store.read_about()
             if before is None or digest(before) != log.head.identity:
                 raise StateError("the checkpoint does not say which definition it belongs to")
-            if not extends(before, self.job.about):
-                raise StateError(
-                    "the checkpoint is of another definition, use a new one: "
-                    + differences(before, self.job.about)
-                )
+            require_same(before, self.job.about)
             self.store.write_about(self.job.about)
             log.head = replace(log.head, identity=self.job.identity)
 

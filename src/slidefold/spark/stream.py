@@ -23,6 +23,7 @@ from slidefold.live.revise import REVISION
 from slidefold.rolling import Rolling
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
+from slidefold.spark.checkpoint import require_checkpoint_of
 from slidefold.spark.identity import describe
 from slidefold.spark.labels import label
 from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
@@ -51,6 +52,7 @@ def run_stream(
     metrics: str = "slidefold",
     initial: DataFrame | None = None,
     types: Mapping[str, Any] | None = None,
+    checkpoint: str | None = None,
 ) -> DataFrame:
     """Run a definition over a streaming DataFrame, and return a streaming DataFrame.
 
@@ -58,13 +60,17 @@ def run_stream(
     `buckets` into how many parts the keys are cut: as many tasks can work at once, and it cannot be
     changed while a checkpoint is in use. What happened in a batch is in the query's progress, under
     the name that `metrics` gives. `initial` is a batch DataFrame of earlier rows that windows begin
-    with; rows of the stream up to its newest time are late.
+    with; rows of the stream up to its newest time are late. Spark is told its checkpoint when the
+    query starts: tell it here too, and one of another definition is refused at once, and not by
+    the first batch.
     """
     given = arrow_schema(data.schema)
     count = bucket_count(definition, buckets)
     job = job_of(definition, given, count, emit, id, late, cache_bytes, types)
     _require_watermark(data, definition.on)
     _prepare(data.sparkSession)
+    if checkpoint is not None:
+        require_checkpoint_of(job.about, checkpoint, data.sparkSession)
     made = job.result
     packed = _packed(definition, data, given, count)
     past = None if initial is None else _history(definition, initial, data, count).groupBy(LABEL)
