@@ -110,7 +110,7 @@ TEST(a_share_of_the_rows_starts_with_its_own_window) {
       time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), windows[0], lo.data(),
                   hi.data());
     }
-    WindowFrames frames(sorted, windows, first, sorted.rows());
+    WindowFrames frames(sorted, windows, first, sorted.rows(), wide_times() && round % 2 == 0);
     while (frames.next()) {
       const FrameBlock block = frames.block(0);
       for (std::size_t row = block.begin; row < block.end; ++row) {

@@ -1,0 +1,277 @@
+// Where several time windows over sorted rows start and end, a block of rows at a time.
+//
+// Layout: rows lie group after group, each by time. The start of a window moves on from row to row;
+//   that chain waits about 15 cycles a row. So the starts of all windows are moved in one loop, and
+//   those of one or two windows in several stretches of the block, whose first starts are searched.
+// Invariants: I1 frames never decrease. I2 a frame of row i starts at i or before, and ends there
+// or
+//   after; frames that do not keep their end may be empty.
+// Cost: O(rows) a window; six take 3x the time of one. Eight bytes a row of a block and window.
+// Paper: none.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define SLIDEFOLD_WIDE_TIMES 1
+#else
+#define SLIDEFOLD_WIDE_TIMES 0
+#endif
+
+#include "slidefold/columns/frames.hpp"
+
+namespace slidefold {
+
+// Whether four times are compared at once.
+inline bool wide_times() {
+#if SLIDEFOLD_WIDE_TIMES
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return false;
+#endif
+}
+
+// Group g is the rows starts[g] to starts[g + 1].
+struct SortedTimes {
+  const std::int64_t* times = nullptr;
+  const std::int64_t* starts = nullptr;
+  std::size_t groups = 0;
+
+  std::size_t start(std::size_t group) const { return static_cast<std::size_t>(starts[group]); }
+  std::size_t rows() const { return start(groups); }
+  bool in_order() const {
+    bool rising = true;
+    for (std::size_t g = 0; g < groups; ++g) {
+      for (std::size_t i = start(g) + 1; i < start(g + 1); ++i) {
+        rising &= times[i - 1] <= times[i];
+      }
+    }
+    return rising;
+  }
+  std::size_t group_of(std::size_t row) const {
+    const auto* const after =
+        std::upper_bound(starts, starts + groups + 1, static_cast<std::int64_t>(row));
+    return static_cast<std::size_t>(after - starts) - 1;
+  }
+};
+
+inline std::int64_t time_before(std::int64_t time, std::int64_t reach) {
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  return time < least + reach ? least : time - reach;
+}
+
+// Rows begin to end, and the frame of row begin + i.
+struct FrameBlock {
+  std::size_t begin = 0, end = 0;
+  const std::uint32_t* lo = nullptr;
+  const std::uint32_t* hi = nullptr;
+  bool each_ends_itself = false;  // hi of row i is i + 1, throughout
+};
+
+// Makes the frames of all windows, a block at a time; 1,024 rows of six windows stay in the cache.
+class WindowFrames {
+ public:
+  static constexpr std::size_t kRows = 1024;
+  static constexpr std::size_t kChains = 4;    // that overlap, at least
+  static constexpr std::size_t kStretch = 64;  // rows, or a search for its start does not pay
+
+  // The rows first to last; the windows of the first row may start before it.
+  WindowFrames(const SortedTimes& sorted, const std::vector<TimeReach>& windows, std::size_t first,
+               std::size_t last, bool wide = wide_times())
+      : sorted_(sorted),
+        windows_(windows),
+        row_(first),
+        last_(last),
+        from_(windows.size()),
+        lo_(windows.size() * kRows),
+        hi_closed_(kRows),
+        hi_open_(kRows),
+        wide_(wide) {
+    if (first == last) return;
+    group_ = sorted.group_of(first);
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      const auto* const start = sorted.times + sorted.start(group_);
+      const auto* const found = std::lower_bound(
+          start, sorted.times + first, time_before(sorted.times[first], windows[w].reach));
+      from_[w] = static_cast<std::size_t>(found - sorted.times);
+      any_closed_ |= windows[w].keeps_end;
+      any_open_ |= !windows[w].keeps_end;
+      longest_ = std::max(longest_, windows[w].reach);
+    }
+  }
+
+  // Goes on to the next block; false after the last.
+  bool next() {
+    if (row_ == last_) return false;
+    begin_ = row_;
+    end_ = std::min(last_, row_ + kRows);
+    itself_ = true;
+    while (row_ < end_) {
+      while (sorted_.start(group_ + 1) <= row_) enter(group_ + 1);
+      const std::size_t stop = std::min(end_, sorted_.start(group_ + 1));
+      start_frames(stop);
+      if (any_closed_) end_closed(stop);
+      if (any_open_) end_open(stop);
+      row_ = stop;
+    }
+    return true;
+  }
+
+  FrameBlock block(std::size_t window) const {
+    const bool closed = windows_[window].keeps_end;
+    return {begin_, end_, lo_.data() + window * kRows, closed ? hi_closed_.data() : hi_open_.data(),
+            closed && itself_};
+  }
+
+ private:
+  void enter(std::size_t group) {
+    group_ = group;
+    std::fill(from_.begin(), from_.end(), sorted_.start(group));
+  }
+
+  // A start that moves: of window `reach` from row to row, `lo` is where it is written.
+  struct Chain {
+    std::int64_t reach;
+    std::size_t row, from;
+    std::uint32_t* lo;
+  };
+
+  // The starts of the rows up to `stop`, which are of one group.
+  void start_frames(std::size_t stop) {
+    const std::size_t count = windows_.size();
+    const std::size_t stretches = (kChains + count - 1) / std::max<std::size_t>(count, 1);
+    const std::size_t rows = stop - row_ >= kStretch * stretches ? (stop - row_) / stretches : 0;
+    std::vector<Chain>& chains = chains_;
+    if (rows > 0) {
+      chains.clear();
+      for (std::size_t w = 0; w < count; ++w) {
+        for (std::size_t s = 0; s < stretches; ++s) {
+          const std::size_t row = row_ + s * rows;
+          const std::size_t from = s == 0 ? from_[w] : start_of(w, row);
+          chains.push_back({windows_[w].reach, row, from, place(w, row)});
+        }
+      }
+      move_on(rows);
+      for (std::size_t w = 0; w < count; ++w) from_[w] = chains[(w + 1) * stretches - 1].from;
+    }
+    const std::size_t done = row_ + rows * stretches;
+    if (done == stop) return;
+    chains.clear();
+    for (std::size_t w = 0; w < count; ++w) {
+      chains.push_back({windows_[w].reach, done, from_[w], place(w, done)});
+    }
+    move_on(stop - done);
+    for (std::size_t w = 0; w < count; ++w) from_[w] = chains[w].from;
+  }
+
+  std::uint32_t* place(std::size_t window, std::size_t row) {
+    return lo_.data() + window * kRows + (row - begin_);
+  }
+
+  std::size_t start_of(std::size_t window, std::size_t row) const {
+    const std::int64_t* const times = sorted_.times;
+    const std::int64_t since = time_before(times[row], windows_[window].reach);
+    const auto* const found = std::lower_bound(times + from_[window], times + row, since);
+    return static_cast<std::size_t>(found - times);
+  }
+
+  void move_on(std::size_t rows) {
+#if SLIDEFOLD_WIDE_TIMES
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    const bool early = sorted_.times[row_] < least + longest_;
+    if (wide_) return early ? move_wide<true>(rows) : move_wide<false>(rows);
+#endif
+    const std::int64_t* const times = sorted_.times;
+    const std::size_t end = sorted_.start(group_ + 1);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (Chain& chain : chains_) {
+        const std::int64_t since = time_before(times[chain.row + i], chain.reach);
+        std::size_t from = chain.from;
+        // How far is a guess that fails about once a row; counting four at a time does not guess.
+        while (from + 4 <= end) {
+          const std::size_t passed = static_cast<std::size_t>(times[from] < since) +
+                                     (times[from + 1] < since) + (times[from + 2] < since) +
+                                     (times[from + 3] < since);
+          from += passed;
+          if (passed < 4) break;
+        }
+        while (times[from] < since) ++from;  // ends at the row itself
+        chain.from = from;
+        chain.lo[i] = static_cast<std::uint32_t>(from);
+      }
+    }
+  }
+
+#if SLIDEFOLD_WIDE_TIMES
+  // The same with four times in a register: half the time for six windows.
+  template <bool kEarly>
+  __attribute__((target("avx2,popcnt"))) void move_wide(std::size_t rows) {
+    const std::int64_t* const times = sorted_.times;
+    const std::size_t end = sorted_.start(group_ + 1);
+    Chain* const first = chains_.data();
+    Chain* const last = first + chains_.size();
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (Chain* chain = first; chain != last; ++chain) {
+        const std::int64_t time = times[chain->row + i];
+        const std::int64_t since = kEarly ? time_before(time, chain->reach) : time - chain->reach;
+        const __m256i bound = _mm256_set1_epi64x(since);
+        std::size_t from = chain->from;
+        int passed = 15;
+        while (passed == 15 && from + 4 <= end) {
+          const auto* const four = reinterpret_cast<const __m256i*>(times + from);
+          const __m256i before = _mm256_cmpgt_epi64(bound, _mm256_loadu_si256(four));
+          passed = _mm256_movemask_pd(_mm256_castsi256_pd(before));
+          from += static_cast<std::size_t>(_mm_popcnt_u32(static_cast<unsigned>(passed)));
+        }
+        if (passed == 15) [[unlikely]] {
+          while (times[from] < since) ++from;
+        }
+        chain->from = from;
+        chain->lo[i] = static_cast<std::uint32_t>(from);
+      }
+    }
+  }
+#endif
+
+  void end_closed(std::size_t stop) {
+    const std::int64_t* const times = sorted_.times;
+    const std::size_t end = sorted_.start(group_ + 1);
+    std::size_t to = row_;
+    for (std::size_t row = row_; row < stop; ++row) {
+      while (to < end && times[to] <= times[row]) ++to;
+      hi_closed_[row - begin_] = static_cast<std::uint32_t>(to);
+      itself_ &= to == row + 1;
+    }
+  }
+
+  void end_open(std::size_t stop) {
+    const std::int64_t* const times = sorted_.times;
+    const std::size_t start = sorted_.start(group_);
+    std::size_t to = row_;
+    while (to > start && times[to - 1] == times[row_]) --to;
+    for (std::size_t row = row_; row < stop; ++row) {
+      while (times[to] < times[row]) ++to;
+      hi_open_[row - begin_] = static_cast<std::uint32_t>(to);
+    }
+  }
+
+  const SortedTimes& sorted_;
+  const std::vector<TimeReach>& windows_;
+  std::size_t row_, last_;
+  std::size_t group_ = 0;
+  std::size_t begin_ = 0, end_ = 0;  // the block
+  bool itself_ = true, any_closed_ = false, any_open_ = false;
+  std::int64_t longest_ = 0;  // reach
+  std::vector<std::size_t> from_;
+  std::vector<std::uint32_t> lo_, hi_closed_, hi_open_;
+  std::vector<Chain> chains_;
+  [[maybe_unused]] bool wide_;
+};
+
+}  // namespace slidefold
