@@ -17,14 +17,14 @@ import slidefold as sf
 _LENGTHS = {"s_5m": 300, "s_1h": 3600, "s_24h": 86400}
 
 
-def floor(definition: sf.Rolling, stream: Any) -> Any:
+def floor(definition: sf.Rolling, stream: Any, **options: Any) -> Any:
     """Pack, group, send back, unpack: the same rows and results of the right size, no state."""
     plan: Any = import_module("slidefold.spark.stream")
     _by_value()
     made = plan.BucketProcessor
     plan.BucketProcessor = _echo()
     try:
-        return definition.run(stream)
+        return definition.run(stream, **options)
     finally:
         plan.BucketProcessor = made
 
