@@ -13,7 +13,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.columns.layout import Layout, needs_middles, total_counts
-from slidefold.columns.pieces import fold_chunk, modes, summarize
+from slidefold.columns.pieces import fold_chunk, modes, summarize, wants_order
 from slidefold.operators import Operator
 from slidefold.windows import counted
 
@@ -36,6 +36,8 @@ def run_chunked(
     )
     edges = layout.edges()
     scattered = np.array([rng.randrange(3) for _ in range(len(table))])
+    if wants_order(definition, layout.mode):
+        scattered = np.searchsorted(np.array(edges, np.int64), times, "right") % 3
     summaries = [
         summarize(definition, table.filter(pa.array(scattered == i)), edges, layout.mode)
         for i in range(3)
@@ -95,6 +97,30 @@ def random_window(rng: random.Random) -> Any:
     return sf.time(length, closed=rng.choice(CLOSED))
 
 
+@sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", compile="never", commutative=True)
+class Mean(sf.Fold):
+    identity = staticmethod(lambda: (0, 0.0))
+    lift = staticmethod(lambda x: (1, x))
+    combine = staticmethod(lambda a, b: (a.n + b.n, a.sum + b.sum))
+    lower = staticmethod(lambda s: s.sum / s.n if s.n else 0.0)
+
+
+@sf.operator(
+    state={"first": "f8", "last": "f8", "up": "f8", "some": "b1"},
+    returns={"up": "f8", "net": "f8"},
+    inputs=("f8", "i8"),
+    compile="require",
+)
+class Climb(sf.Fold):
+    """How far it goes up, step by step; it does not commute, and has no identity."""
+
+    lift = staticmethod(lambda x, w: (x + w, x + w, 0.0, w > 0))
+    combine = staticmethod(
+        lambda a, b: (a.first, b.last, a.up + b.up + max(0.0, b.first - a.last), a.some or b.some)
+    )
+    lower = staticmethod(lambda s: (s.up if s.some else -1.0, s.last - s.first))
+
+
 OPERATORS: list[Operator] = [
     sf.count(),
     sf.count("x"),
@@ -140,6 +166,11 @@ OPERATORS: list[Operator] = [
     sf.relative_variation("y"),
     sf.median("y"),
     sf.struct(a=sf.sum("x"), b=sf.max_by("s", "x")),
+    sf.sum("y", compensated=True),
+    Mean("y"),
+    Mean("x"),
+    Climb("y", "x"),
+    sf.struct(a=Climb("x", "id"), b=sf.count()),
 ]
 
 
@@ -186,3 +217,23 @@ def test_chunks_give_what_the_whole_gives(operator: Operator) -> None:
         bins = [rng.choice(times) for _ in range(rng.randint(0, 12))]
         found, _ = run_chunked(definition, table, cuts, bins, rng)
         assert_equal(found, definition, table, f"seed {seed}, cuts {sorted(set(cuts))}")
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda op: f"{op.name}-{op.columns}")
+def test_a_row_travels_twice_at_most(operator: Operator) -> None:
+    """Once as itself and once as halo, however long the window: states of a fixed size."""
+    if "whole" in modes(sf.rolling(on="t", r=operator.over(3))).values():
+        assert operator.name in GROWING
+        return
+    rng = random.Random(1)
+    table = random_rows(rng)
+    table = table.set_column(1, "t", pa.array(range(len(table))))
+    cuts = list(range(1, len(table), 8))
+    definition = sf.rolling(on="t", r=operator.over(sf.time(len(table) // 2)))
+    found, sent = run_chunked(definition, table, cuts, [], rng)
+    assert_equal(found, definition, table, operator.name)
+    assert sent <= 2 * len(table)
+
+
+# Their states grow with the window, or the exact result needs all rows.
+GROWING = ("collect", "concat", "median", "relative_variation")

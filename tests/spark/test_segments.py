@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import TimeOrderError
+from slidefold.errors import ResultOverflowError, TimeOrderError
 from slidefold.spark.segments import fold_sorted
 from tests.support.tables import random_table
 
@@ -74,3 +74,20 @@ def test_what_is_not_sorted_is_an_error(
     definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(10)))
     with pytest.raises(TimeOrderError, match=f"{told}|time goes back at row"):
         folded(definition, table, 1, rows)
+
+
+def test_a_failure_names_column_and_key() -> None:
+    """Kernels know neither: what failed runs again, on fewer and fewer keys."""
+    keys = [f"k{i}" for i in range(50) for _ in range(3)]
+    large = [2**62 if key == "k37" else 1 for key in keys]
+    table = pa.table({"k": keys, "t": [1, 2, 3] * 50, "x": large, "y": [1] * 150})
+    definition = sf.rolling(
+        on="t", by="k", m=sf.sum("y").over(sf.time(10)), s=sf.sum("x").over(sf.time(10))
+    )
+    told = r"^the sum needs more than 64 bits in the column 's' where k='k37'$"
+    for rows in (2, 1000):
+        with pytest.raises(ResultOverflowError, match=told):
+            folded(definition, table, 20, rows)
+    keyless = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
+    with pytest.raises(ResultOverflowError, match=r"64 bits in the column 's'$"):
+        folded(keyless, table.sort_by("t"), 20, 1000)

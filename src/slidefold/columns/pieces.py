@@ -37,7 +37,9 @@ from slidefold.columns.standins import (
     value_rows,
     widened,
 )
+from slidefold.columns.states import fold_around, in_order, states_of
 from slidefold.errors import DataError
+from slidefold.operators import UserOperator
 from slidefold.windows import Rows, SortedRows
 from slidefold.windows.sorted_rows import Ints
 
@@ -66,6 +68,13 @@ def modes(definition: Definition, whole: frozenset[Path] = frozenset()) -> dict[
         leaf.path: "whole" if leaf.path in whole else mode_of(leaf.operator)
         for leaf in leaves_of(definition)
     }
+
+
+def wants_order(definition: Definition, mode: Mapping[Path, str]) -> bool:
+    """Tell whether all rows of a segment must be summarized together, since order matters."""
+    return any(
+        mode[leaf.path] == "state" and in_order(leaf.operator) for leaf in leaves_of(definition)
+    )
 
 
 def summarize(
@@ -100,6 +109,9 @@ def _parts(
     if mode == "folded":
         values = folded(operator, columns[0], lo, hi)
         return [Part(int(n), value=value) for n, value in zip(counts, values, strict=True)]
+    if mode == "state" and isinstance(operator, UserOperator):
+        states = states_of(operator, columns, lo, hi)
+        return [Part(int(n), value=state) for n, state in zip(counts, states, strict=True)]
     kept = _kept_columns(definition, leaf)
     made = []
     for n, rows in zip(counts, picked(operator, columns, lo, hi), strict=True):
@@ -123,12 +135,11 @@ def _counts(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
 
 
 def merged(definition: Definition, leaf: Leaf, parts: Sequence[Part]) -> Part:
-    """Return what stands for the rows of several parts together."""
+    """Return what stands for the rows of several parts together, in time order where it matters."""
     count = sum(part.count for part in parts)
     rows = [part.rows for part in parts if part.rows is not None and len(part.rows)]
-    value, moments = None, None
+    value, moments = fold_values(leaf.operator, [part.value for part in parts]), None
     for part in parts:
-        value = fold_values(leaf.operator, value, part.value)
         if part.moments is not None:
             moments = part.moments if moments is None else merge(moments, part.moments)
     if not rows:
@@ -246,6 +257,9 @@ def _fold_leaf(leaf: Leaf, mode: str, held: _Held, lo: Ints, hi: Ints, middle: P
         if middle.moments is not None:
             moments = merge(middle.moments, moments)
         found = finish(operator, moments)
+    elif isinstance(operator, UserOperator) and middle.value is not None:
+        around = held.halo, middle.value
+        found = fold_around(operator, leaf.window, leaf.algorithm, columns, (lo, hi), around)
     else:
         between = _between(operator, held, middle)
         if between:

@@ -1,13 +1,17 @@
 """Few rows that stand for many: whatever is folded around them, the result is the same.
 
 Some operators only look at some rows: those are *picked*. Others fold to one value that can be
-folded again: those are *folded*. The rest merges by formula (merging.py), or keeps all its rows.
+folded again: those are *folded*. Others merge by formula (merging.py), users' own by their states
+(states.py). The rest keeps all its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -16,8 +20,9 @@ import pyarrow as pa
 from slidefold.columns.exact import decimal_pieces
 from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.merging import mergeable
+from slidefold.columns.states import combine_states, keeps_states
 from slidefold.columns.values import Array, comparable, plain, real_numbers, whole_numbers
-from slidefold.operators import Operator
+from slidefold.operators import Operator, UserOperator
 from slidefold.windows import Rows
 from slidefold.windows.sorted_rows import Ints
 
@@ -31,17 +36,19 @@ _ANY = Rows(1)  # frames are given, so that the window does not matter
 
 
 def mode_of(operator: Operator) -> str:
-    """Say how a middle is stood for: "picked", "folded", "merged" or "whole".
+    """Say how a middle is stood for: "picked", "folded", "merged", "state" or "whole".
 
     >>> import slidefold as sf
     >>> [mode_of(op) for op in (sf.max("x"), sf.sum("x"), sf.var("x"), sf.collect("x"))]
     ['picked', 'folded', 'merged', 'whole']
     """
+    if isinstance(operator, UserOperator):  # whatever it is called
+        return "state" if keeps_states(operator) else "whole"
     if mergeable(operator):
         return "merged"
     if operator.name in _PICKS:
         return "picked"
-    if operator.name in _BITS or (operator.name == "sum" and not operator.variant):
+    if operator.name in _BITS or operator.name == "sum":
         return "folded"
     return "whole"
 
@@ -180,6 +187,8 @@ def folded(operator: Operator, column: Any, lo: Ints, hi: Ints) -> list[Any]:
     kind = wide.type
     if operator.name == "sum" and not pa.types.is_floating(kind) and not pa.types.is_null(kind):
         return _exact_sums(wide, lo, hi)
+    if operator.variant:
+        return _compensated_sums(wide, lo, hi)
     return fold(operator, _ANY, (wide,), (lo, hi), None, None).to_pylist()  # type: ignore[no-any-return]
 
 
@@ -201,11 +210,36 @@ def _exact_sums(wide: Any, lo: Ints, hi: Ints) -> list[Any]:
     return found
 
 
-def fold_values(operator: Operator, older: Any, newer: Any) -> Any:
-    """Return the value of both together."""
-    if older is None or newer is None:
-        return newer if older is None else older
-    return _BITS[operator.name](older, newer) if operator.name in _BITS else older + newer
+def _compensated_sums(wide: Any, lo: Ints, hi: Ints) -> list[Any]:
+    """Return sums as what they are rounded to and what is left."""
+    ranges = zip(lo.tolist(), hi.tolist(), strict=True)
+    parts = (wide.slice(a, b - a).drop_null().to_pylist() for a, b in ranges)
+    return [_two_floats(part) if part else None for part in parts]
+
+
+def _two_floats(values: Sequence[float]) -> tuple[float, ...]:
+    """Return a sum as one or two floats that add up to it.
+
+    >>> _two_floats([1e16, 1.0])
+    (1e+16, 1.0)
+    """
+    try:
+        total = math.fsum(values)
+    except (OverflowError, ValueError):  # it is not finite, or both infinities are in it
+        return (sum(values),)
+    return (total, math.fsum([*values, -total])) if math.isfinite(total) else (total,)
+
+
+def fold_values(operator: Operator, values: Sequence[Any]) -> Any:
+    """Return the value of all together, None if there is none; values are in time order."""
+    given = [value for value in values if value is not None]
+    if len(given) < 2:
+        return given[0] if given else None
+    if isinstance(operator, UserOperator):
+        return combine_states(operator, given)
+    if isinstance(given[0], tuple):
+        return _two_floats([item for value in given for item in value])
+    return reduce(_BITS.get(operator.name, add), given)
 
 
 def value_rows(value: Any, kind: Any) -> Any:
@@ -216,6 +250,8 @@ def value_rows(value: Any, kind: Any) -> Any:
     """
     if value is None:
         return pa.array([], kind)
+    if isinstance(value, tuple):
+        return pa.array(value, kind)
     if not isinstance(value, int) or pa.types.is_floating(kind):
         return pa.array([value], kind)
     most = 10**38 - 1 if pa.types.is_decimal(kind) else 2**63 - 1

@@ -20,19 +20,26 @@ def fold_user(
     frames: int,
 ) -> Any:
     """Fold a user's operator; columns have no nulls."""
+    return user_column(operator, *kernel(operator, read_inputs(operator, columns)))
+
+
+def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:
+    """Return columns as a user's operator reads them; they have no nulls."""
     definition = operator.definition
     if definition.state is None:
         lists = [column.to_pylist() for column in columns]
-        values: Any = lists[0] if len(lists) == 1 else list(zip(*lists, strict=True))
-    else:
-        arrays = tuple(
-            _as_code(operator, name, column, code)
-            for name, column, code in zip(
-                operator.columns, columns, definition.inputs.codes, strict=True
-            )
+        return lists[0] if len(lists) == 1 else list(zip(*lists, strict=True))
+    arrays = tuple(
+        _as_code(operator, name, column, code)
+        for name, column, code in zip(
+            operator.columns, columns, definition.inputs.codes, strict=True
         )
-        values = arrays[0] if len(arrays) == 1 else arrays
-    data, valid = kernel(operator, values)
+    )
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def user_column(operator: UserOperator, data: Any, valid: Array) -> Any:
+    """Return the results of a user's operator as a column."""
     if isinstance(data, list):
         try:
             return pa.array(data)

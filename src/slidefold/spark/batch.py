@@ -19,12 +19,13 @@ from slidefold.columns import run
 from slidefold.columns.compute import Definition
 from slidefold.errors import DataError, DefinitionError
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
+from slidefold.spark.naming import naming
 from slidefold.spark.over import require_over, run_over
 from slidefold.spark.segments import fold_sorted
-from slidefold.spark.sizes import estimated_bytes, partitions_for, too_large
+from slidefold.spark.sizes import chunks_for, estimated_bytes, partitions_for, too_large
 from slidefold.spark.skew import hot_keys, share_of
 from slidefold.spark.types import arrow_schema, conform, result_schema, spark_schema
-from slidefold.spark.worker import OUT_ROWS, Shipped, naming_keys
+from slidefold.spark.worker import OUT_ROWS, Shipped
 
 
 def run_batch(
@@ -69,7 +70,7 @@ def run_batch(
     if presorted:
         return _run_presorted(task)
     if not definition.by:
-        return _run_keyless(task, count, size, spill)
+        return _run_keyless(task, chunks_for(data, partitions), size, spill)
     if hot is not None and count > 1 and can_chunk(definition):
         return _run_skewed(task, count, size, spill, hot)
     return _run_keyed(task, count, too_large(size, count) if spill is None else spill)
@@ -140,7 +141,7 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
         if not held:
             return
         table, definition = pa.Table.from_batches(held), shipped.load()
-        with naming_keys(definition, table):
+        with naming(definition, table):
             found = run(definition, table)
         yield from conform(found, made).to_batches(OUT_ROWS)
 

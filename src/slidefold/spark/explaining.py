@@ -8,23 +8,30 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from slidefold.columns.compute import Definition
-from slidefold.columns.layout import needs_middles
 from slidefold.columns.leaves import leaves_of
 from slidefold.live.live import WHEN
 from slidefold.rolling import Rolling
-from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare
+from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare, why_whole
 from slidefold.spark.over import require_over
-from slidefold.spark.sizes import estimated_bytes, partitions_for, too_large
+from slidefold.spark.sizes import (
+    CHUNK_CORES,
+    chunks_for,
+    estimated_bytes,
+    partitions_for,
+    too_large,
+)
 from slidefold.spark.skew import share_of
 from slidefold.spark.stream import bucket_count, job_of
 from slidefold.spark.types import arrow_schema, result_schema
 from slidefold.spark.worker import Shipped
 from slidefold.windows import Delta, EveryRows, Punctuated, Rows, Session, Time
 
+_WHOLE = "no key: one partition, 1 scan of the input"
 _WORDS = {
     "picked": "the few rows that matter stand for its middle",
     "folded": "one folded value stands for its middle",
     "merged": "moments stand for its middle, merged by formula",
+    "state": "one folded state stands for its middle",
     "whole": "all rows of its windows travel, since its state is not split",
 }
 
@@ -51,15 +58,20 @@ def explain_batch(
     size, count = estimated_bytes(data), partitions_for(data, partitions)
     if definition.by:
         return _keyed(definition, count, size, skew, spill)
-    if count == 1:
-        return ["no key: one partition, 1 scan of the input, because it is small"]
     if not can_chunk(definition):
-        return ["no key: one partition, because such windows do not run in chunks of time"]
+        return [f"{_WHOLE}, because {why_whole(definition)}"]
+    if count == 1:
+        return [f"{_WHOLE}, because it is small"]
+    if (count := chunks_for(data, partitions)) == 1:
+        return [
+            f"{_WHOLE}, because chunks of time take three and a shuffle, which fewer than "
+            f"{CHUNK_CORES} cores do not make up for; partitions= asks for them"
+        ]
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
     task = Chunking(definition, numbered, given, made, Shipped(definition))
-    prepared = prepare(task, count, size, counting=True)
+    prepared = prepare(task, count, size)
     if prepared is None:
-        return ["no key: one partition, because there is no time to cut at"]
+        return [f"{_WHOLE}, because there is no time to cut at"]
     return _chunks(definition, prepared)
 
 
@@ -145,10 +157,9 @@ def _chunks(definition: Definition, prepared: Prepared) -> list[str]:
     assert counts is not None
     rows, own = sum(counts), layout.own_counts()
     sent = sum(n * (len(goes) - 1) for n, goes in zip(counts, layout.targets(), strict=True))
-    scans = 3 if needs_middles(layout) else 2
     lines = [
-        f"no key: {layout.chunks} chunks of time with {min(own)} to {max(own)} rows each, {scans} "
-        "scans of the input",
+        f"no key: {layout.chunks} chunks of time with {min(own)} to {max(own)} rows each, 3 scans "
+        "of the input",
         f"halo: {sent} rows travel to another chunk too, {sent / rows:.1%} of {rows}",
     ]
     lines += [

@@ -1,15 +1,17 @@
 """Windows without a key, and those of one hot key: distributed boundary aggregation.
 
 1. One scan finds the oldest and the newest time and a sample of times: the cuts.
-2. Where middles hold rows, a second scan summarizes them, each partition its own rows.
+2. A second one counts the rows between cuts; where middles hold rows it summarizes those too, each
+   partition its own rows.
 3. The last scan sends each row to its chunk, and to the chunks that it is halo of; a worker folds
-   its chunk with the ordinary kernels. A changed input is found by its row counts.
+   its chunk with the ordinary kernels. A changed input is found by its row counts: each chunk also
+   gets a marker, a row without a time, so that one which lost all its rows notices.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,11 +23,12 @@ from slidefold.columns import run
 from slidefold.columns.chunks import LEAST, MOST, balanced_cuts
 from slidefold.columns.compute import Definition
 from slidefold.columns.layout import Layout, chunked, needs_middles, total_counts
-from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize
+from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize, wants_order
 from slidefold.errors import DataError
 from slidefold.spark.clock import choose, steps
+from slidefold.spark.naming import naming
 from slidefold.spark.types import conform, spark_schema
-from slidefold.spark.worker import OUT_ROWS, Shipped, naming_keys
+from slidefold.spark.worker import OUT_ROWS, Shipped
 from slidefold.windows import Rows, Time, counted
 from slidefold.windows.every import EveryTime
 
@@ -64,6 +67,16 @@ def can_chunk(definition: Definition) -> bool:
     return slides and all(isinstance(window, Time) for window in windows)
 
 
+def why_whole(definition: Definition) -> str:
+    """Say why a definition does not run in chunks of time."""
+    for name, over in definition.columns.items():
+        if not isinstance(over.window, Rows | Time):
+            return f"{name!r} slides over {over.window}, of which no cut is known to be an end"
+        if isinstance(over.window, Rows) and isinstance(definition.slide, EveryTime):
+            return f"{name!r} slides over {over.window} and every= over time"
+    return f"every={definition.slide} counts rows from the first one on"
+
+
 @dataclass(frozen=True)
 class Prepared:
     """What is known before rows are sent: the layout, what stands for middles, the oldest time."""
@@ -79,17 +92,12 @@ def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | Non
     if prepared is None:
         return None
     if task.definition.slide is not None:
-        return _run_slides(task, prepared.layout)
+        return _run_slides(task, prepared)
     return _last_pass(task, prepared)
 
 
-def prepare(
-    task: Chunking, chunks: int, size: int | None, *, counting: bool = False
-) -> Prepared | None:
-    """Scan the times for cuts, and summarize middles where there are any; None without a cut.
-
-    `counting` makes the second scan in any case: then all segments are counted.
-    """
+def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
+    """Scan the times for cuts, count rows, and summarize middles if any; None without a cut."""
     scanned = _scan(task, size)
     if scanned is None:
         return None
@@ -108,8 +116,10 @@ def prepare(
         bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
     layout = Layout(task.definition, clock, tuple(cuts), newest, mode, bins)
     middles: list[dict[Any, Part]] = [{} for _ in range(layout.chunks)]
-    if counting or needs_middles(layout):
+    if needs_middles(layout):
         layout, middles = _first_pass(task, layout, rows)
+    else:
+        layout = _counted(task, layout, rows)
     return Prepared(layout, middles, oldest)
 
 
@@ -150,7 +160,10 @@ def _first_pass(task: Chunking, layout: Layout, rows: int) -> tuple[Layout, list
         found = summarize(shipped.load(), pa.Table.from_batches(held), edges, mode)
         yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
-    parts = task.data.select([f"c{i}" for i in used]).mapInArrow(summary, "part binary").collect()
+    data = task.data
+    if wants_order(definition, mode):
+        data = data.repartitionById(layout.chunks, _segment(task, edges))
+    parts = data.select([f"c{i}" for i in used]).mapInArrow(summary, "part binary").collect()
     summaries: list[Summary] = [pickle.loads(part[0]) for part in parts]
     counts = total_counts(summaries, len(edges) + 1)
     if sum(counts) != rows:
@@ -159,6 +172,22 @@ def _first_pass(task: Chunking, layout: Layout, rows: int) -> tuple[Layout, list
     mode.update(dict.fromkeys(heavy, "whole"))
     layout = replace(layout, counts=counts, mode=mode)
     return layout, layout.middles(summaries)
+
+
+def _counted(task: Chunking, layout: Layout, rows: int) -> Layout:
+    """Count the rows of each segment: all that is needed where no middle holds any."""
+    edges = layout.edges()
+    counts = [0] * (len(edges) + 1)
+    for segment, count in task.data.groupBy(_segment(task, edges)).count().collect():
+        counts[segment] = count
+    if sum(counts) != rows:
+        raise changed(rows, sum(counts))
+    return replace(layout, counts=tuple(counts))
+
+
+def _segment(task: Chunking, edges: Sequence[int]) -> Column:
+    """Return the number of the segment that a row is in."""
+    return choose(task.time, edges, list(range(len(edges) + 1)))
 
 
 def _standins(summaries: Sequence[Summary]) -> dict[Any, int]:
@@ -179,37 +208,85 @@ def changed(before: int, now: int) -> DataError:
 
 
 def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
-    layout, middles, oldest = prepared.layout, prepared.middles, prepared.oldest
-    names, made, shipped, newest = task.given.names, task.made, task.shipped, layout.newest
-    spans, mode = layout.spans(), dict(layout.mode)
-    own = layout.own_counts() if layout.counts is not None else None
+    layout, middles, shipped = prepared.layout, prepared.middles, task.shipped
+    spans, mode, own = layout.spans(), dict(layout.mode), layout.own_counts()
     parts = [
         pickle.dumps(({path: each[i] for path, each in spans.items()}, middles[i]))
         for i in range(layout.chunks)
     ]
 
-    def fold(batches: Iterator[Any]) -> Iterator[Any]:
-        held = list(batches)
-        if not held:
-            return
-        chunk = held[0].column(len(names))[0].as_py()
-        table = _renamed(held, names)
+    def fold(chunk: int, table: Any) -> Any:
         definition = shipped.load()
-        inside = _inside(table, definition.on, oldest, newest)
-        if not inside:
-            raise changed_times(definition.on)
         own_spans, own_middles = pickle.loads(parts[chunk])
-        with naming_keys(definition, table):
-            found = fold_chunk(definition, table, own_spans, own_middles, mode)
-        if own is not None and len(found) != own[chunk]:
+
+        def folded(part: Any, rows: Any) -> Any:
+            return fold_chunk(part, rows, own_spans, own_middles, mode)
+
+        with naming(definition, table, folded):
+            found = folded(definition, table)
+        if len(found) != own[chunk]:
             raise changed(own[chunk], len(found))
-        yield from conform(found, made).to_batches(OUT_ROWS)
+        return found
 
-    return _sent(task, layout.edges(), layout.targets(), layout.chunks, fold)
+    return _sent(task, prepared, fold)
 
 
-def _renamed(held: list[Any], names: list[str]) -> Any:
-    table = pa.Table.from_batches(held)
+def _run_slides(task: Chunking, prepared: Prepared) -> DataFrame:
+    """Run `every` in time: a chunk has the ends between its cuts, and all rows of their windows."""
+    shipped, bounds = task.shipped, [LEAST, *prepared.layout.cuts, MOST]
+
+    def fold(chunk: int, table: Any) -> Any:
+        definition = shipped.load()
+        with naming(definition, table):
+            found = run(definition, table)
+        _, ends = counted("window_end", found["window_end"].combine_chunks())
+        own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
+        return found.filter(pa.array(own))
+
+    return _sent(task, prepared, fold)
+
+
+def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -> DataFrame:
+    """Send each row to its chunks, one a partition, and fold those; a marker goes to each."""
+    layout, oldest = prepared.layout, prepared.oldest
+    names, made, on, newest = task.given.names, task.made, task.definition.on, layout.newest
+    goes, counts = layout.targets(), layout.counts
+    assert counts is not None
+    due = [
+        sum(n for n, to in zip(counts, goes, strict=True) if chunk in to)
+        for chunk in range(layout.chunks)
+    ]
+
+    def fold_batches(batches: Iterator[Any]) -> Iterator[Any]:
+        held = list(batches)
+        chunk = held[0].column(len(names))[0].as_py()
+        table = _received(held, names, on)
+        if len(table) != due[chunk]:
+            raise changed(due[chunk], len(table))
+        if not _inside(table, on, oldest, newest):
+            raise changed_times(on)
+        yield from conform(fold(chunk, table), made).to_batches(OUT_ROWS)
+
+    chosen = choose(task.time, layout.edges(), goes)
+    rows = task.data.select("*", fn.explode(chosen).alias("chunk"))
+    fields = task.data.schema.fields
+    numbers = task.data.sparkSession.range(0, layout.chunks, 1, 1)
+    markers = numbers.select(
+        *(fn.lit(None).cast(field.dataType).alias(field.name) for field in fields),
+        fn.col("id").cast("int").alias("chunk"),
+    )
+    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
+    spread = rows.unionAll(markers).repartitionById(layout.chunks, fn.col("chunk"))
+    return spread.mapInArrow(fold_batches, spark_schema(safe)).toDF(*made.names)
+
+
+def _received(held: list[Any], names: list[str], on: str) -> Any:
+    """Return the rows of a chunk with their real names, without its marker."""
+    place, kept = names.index(on), []
+    for batch in held:
+        times = batch.column(place)
+        kept.append(batch.filter(times.is_valid()) if times.null_count else batch)
+    table = pa.Table.from_batches(kept)
     return table.select(list(range(len(names)))).rename_columns(names)
 
 
@@ -223,32 +300,3 @@ def changed_times(on: str) -> DataError:
     return DataError(
         f"the input changed between scans, {on!r} has new times: cache or write it first"
     )
-
-
-def _sent(
-    task: Chunking, edges: Sequence[int], goes: list[list[int]], chunks: int, fold: Any
-) -> DataFrame:
-    """Send each row to its chunks, one a partition, and fold those."""
-    chosen = choose(task.time, edges, goes)
-    sent = task.data.select("*", fn.explode(chosen).alias("chunk"))
-    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(task.made)])
-    spread = sent.repartitionById(chunks, fn.col("chunk"))
-    return spread.mapInArrow(fold, spark_schema(safe)).toDF(*task.made.names)
-
-
-def _run_slides(task: Chunking, layout: Layout) -> DataFrame:
-    """Run `every` in time: a chunk has the ends between its cuts, and all rows of their windows."""
-    names, made, shipped = task.given.names, task.made, task.shipped
-    bounds = [LEAST, *layout.cuts, MOST]
-
-    def fold(batches: Iterator[Any]) -> Iterator[Any]:
-        held = list(batches)
-        if not held:
-            return
-        chunk = held[0].column(len(names))[0].as_py()
-        found = run(shipped.load(), _renamed(held, names))
-        _, ends = counted("window_end", found["window_end"].combine_chunks())
-        own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
-        yield from conform(found.filter(pa.array(own)), made).to_batches(OUT_ROWS)
-
-    return _sent(task, layout.edges(), layout.targets(), layout.chunks, fold)

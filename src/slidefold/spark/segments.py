@@ -16,6 +16,7 @@ from slidefold.columns import run
 from slidefold.columns.compute import Definition
 from slidefold.columns.grouping import group_numbers
 from slidefold.errors import TimeOrderError
+from slidefold.spark.naming import naming
 from slidefold.windows import counted
 
 # Rows that are folded at a time: more gain nothing, and all are in memory.
@@ -31,7 +32,9 @@ def fold_sorted(definition: Definition, batches: Iterator[Any], rows: int = ROWS
     source = _Keys(definition, batches, rows)
     while (table := source.whole_keys()) is not None:
         if len(table):
-            yield run(definition, table)
+            with naming(definition, table):
+                found = run(definition, table)
+            yield found
         if source.long_key:
             yield from source.stream()
 

@@ -14,9 +14,13 @@ SMALL_BYTES = 1 << 20
 # Spark says 8 EB where it does not know; joins multiply their sides. Both are no estimate.
 UNKNOWN_BYTES = 1 << 42
 
-
 # A worker may take this much; Spark itself sorts what is larger, and spills.
 MEMORY_BYTES = 1 << 30
+
+
+# Chunks of time scan the input three times and shuffle it, about three times the work of one worker
+# without a shuffle (`no key` in benchmarks/figures/spark_batch.py): fewer cores gain nothing.
+CHUNK_CORES = 4
 
 
 def too_large(size: int | None, partitions: int) -> bool:
@@ -42,6 +46,14 @@ def partitions_for(data: Any, asked: int | None) -> int:
     if size < SMALL_BYTES:
         return 1
     return max(cores, math.ceil(size / PARTITION_BYTES))
+
+
+def chunks_for(data: Any, asked: int | None) -> int:
+    """Return the number of chunks of time for data without a key; one if one worker is as good."""
+    count = partitions_for(data, asked)
+    size = estimated_bytes(data)
+    few = asked is None and cores_of(data) < CHUNK_CORES
+    return 1 if few and size is not None and not too_large(size, 1) else count
 
 
 def estimated_bytes(data: Any) -> int | None:

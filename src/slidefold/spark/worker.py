@@ -1,34 +1,18 @@
-"""On the workers: how definitions get there, and what is said when something fails."""
+"""How definitions get to the workers, and how large the batches are that come back."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from pyspark import cloudpickle
 
 from slidefold.columns.compute import Definition
-from slidefold.errors import OperatorError, SlidefoldError
+from slidefold.errors import OperatorError
 
 # Rows of a batch that goes back to Spark: enough to be cheap, few enough for rows of any size.
 OUT_ROWS = 1 << 16
-
-
-@contextmanager
-def naming_keys(definition: Definition, table: Any) -> Iterator[None]:
-    """Name the key instead of the row in an error that knows its row: there are many partitions."""
-    try:
-        yield
-    except SlidefoldError as error:
-        if error.row is None:
-            raise
-        said = [f"{name}={table[name][error.row].as_py()!r}" for name in definition.by]
-        told = str(error).replace(f" at row {error.row}", " in a row")
-        where = f" where {', '.join(said)}" if said else ""
-        raise type(error)(f"{told}{where}") from None
 
 
 class Shipped:
