@@ -16,6 +16,7 @@ from slidefold.columns.layout import Layout, needs_middles, total_counts
 from slidefold.columns.pieces import fold_chunk, modes, summarize, wants_order
 from slidefold.operators import Operator
 from slidefold.windows import counted
+from tests.support.exact import hard_columns, moments_of
 
 SEEDS = int(os.environ.get("CHUNK_SEEDS", "8"))  # more look further
 CLOSED = ("right", "left", "both", "neither")
@@ -132,6 +133,7 @@ OPERATORS: list[Operator] = [
     sf.var("y"),
     sf.std("x", ddof=0),
     sf.covariance("x", "y"),
+    sf.covariance("y", "when"),
     sf.correlation("x", "y"),
     sf.trend("y", "t"),
     sf.trend("x", "when"),
@@ -237,3 +239,24 @@ def test_a_row_travels_twice_at_most(operator: Operator) -> None:
 
 # Their states grow with the window, or the exact result needs all rows.
 GROWING = ("collect", "concat", "median", "relative_variation")
+
+
+@pytest.mark.parametrize("hard", (COLUMNS := hard_columns(900)))
+def test_merged_spreads_keep_their_digits(hard: str) -> None:
+    """Where a mean rounded to the size of the values has lost what the spread is made of."""
+    xs, ys = COLUMNS[hard]
+    table = pa.table({"t": np.arange(900), "x": xs, "y": ys})
+    one = {name: getattr(sf, name)("x").over(sf.time(700)) for name in ("var", "std")}
+    two = {
+        name: getattr(sf, name)("x", "y").over(sf.time(700))
+        for name in ("covariance", "correlation", "trend")
+    }
+    definition = sf.rolling(on="t", columns={**one, **two})
+    bins = list(range(0, 900, 50))
+    found, _ = run_chunked(definition, table, [200, 450, 800], bins, random.Random(hard))
+    found = found.sort_by("t")
+    for row in (0, 449, 700, 850, 899):
+        exact = moments_of(*(c[max(0, row - 699) : row + 1].tolist() for c in (xs, ys)))
+        for name in (*one, *two):
+            got = found[name][row].as_py()
+            assert got is None if row == 0 else exact.right(name, got), (name, row, got)

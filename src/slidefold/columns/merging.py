@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from slidefold.columns.values import (
     Array,
+    comparable,
     is_temporal,
     plain,
     real_numbers,
@@ -33,22 +34,22 @@ def mergeable(operator: Operator) -> bool:
 
 def centred(operator: Operator) -> bool:
     """Tell whether an operator wants its columns less a value of theirs, as `less_pivot` has it."""
-    return operator.name in ("correlation", "trend")
+    return operator.name in ("var", "std", "covariance", "correlation", "trend")
 
 
 def less_pivot(column: Any) -> tuple[Any, int | float]:
     """Return a column less one of its values, and that value.
 
-    Times since 1970 keep their digits so, and the mean of a column that does not vary is exact: a
-    spread of rounding errors would be taken for one.
+    Times since 1970 and values far from zero keep their digits so, and the mean of a column that
+    does not vary is exact: a spread of rounding errors would be taken for one.
     """
     values = plain(column)
     kind = values.type
     if pa.types.is_null(kind):
         return pa.array([], pa.float64()), 0.0
-    counts = pa.types.is_signed_integer(kind) or pa.types.is_boolean(kind) or is_temporal(kind)
+    counts = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_temporal(kind)
     if counts:
-        whole = whole_numbers(values)
+        whole = comparable(values)[0] if pa.types.is_uint64(kind) else whole_numbers(values)
         pivot = int(whole[0]) if len(whole) else 0
         if len(whole) == 0 or max(int(whole.max()) - pivot, pivot - int(whole.min())) < 2**63:
             return pa.array(whole - pivot), pivot
@@ -61,7 +62,7 @@ def less_pivot(column: Any) -> tuple[Any, int | float]:
 
 
 def time_steps(column: Any) -> float:
-    """Return how many units of a column make the unit of a trend: a second, or one."""
+    """Return how many units of a column make one of the results: a second, or one."""
     kind = plain(column).type
     return steps_per_second(kind) if is_temporal(kind) else 1.0
 
@@ -74,7 +75,7 @@ def part_of(moments: Moments, place: int) -> Moments:
     }
 
 
-# The pivots of both columns and the unit of time, the same for all sets of rows.
+# The pivots of all columns and the unit of time, the same for all sets of rows.
 _SHARED = ("pivots", "steps")
 
 
@@ -95,19 +96,20 @@ def moments_of(operator: Operator, count: Any, folding: Folding) -> Moments:
         return found
     made: dict[str, Any] = dict(BUILT_IN)
     found["x"] = _zeros(folding(made["mean"](operator.columns[0]), 0))
-    if operator.name in ("var", "std"):
-        spread = made["var"](operator.columns[0], ddof=0)
-        found["xx"] = _zeros(folding(spread, 0)) * found["n"]
-    if operator.name == "covariance" or centred(operator):
+    if not centred(operator):
+        return found
+    words = ["xx"]
+    if len(operator.columns) == 2:
         found["y"] = _zeros(folding(made["mean"](operator.columns[1]), 1))
         joint = made["covariance"](*operator.columns, ddof=0)
         found["xy"] = _zeros(folding(joint, -1)) * found["n"]
-    if centred(operator):
-        for word, place in (("xx", 0), ("yy", 1)):
-            spread = made["var"](operator.columns[place], ddof=0)
-            spreads = _zeros(folding(spread, place)) * found["n"]
-            # What is not finite in one column leaves no spread in the other either.
-            found[word] = np.where(np.isnan(found["xy"]), np.nan, spreads)
+        words = [] if operator.name == "covariance" else ["xx", "yy"]
+    for word in words:
+        place = "xy".index(word[0])
+        spread = made["var"](operator.columns[place], ddof=0)
+        found[word] = _zeros(folding(spread, place)) * found["n"]
+        if "xy" in found:  # what is not finite in one column leaves no spread in the other either
+            found[word] = np.where(np.isnan(found["xy"]), np.nan, found[word])
     return found
 
 
@@ -116,7 +118,7 @@ def _zeros(values: Any, empty: float = 0.0) -> Array:
 
 
 def merge(older: Moments, newer: Moments) -> Moments:
-    """Return the moments of both together (Chan's pairwise formula)."""
+    """Return the moments of both together."""
     if "pivots" in older:
         return _merge_centred(older, newer)
     n = older["n"] + newer["n"]
@@ -127,30 +129,29 @@ def merge(older: Moments, newer: Moments) -> Moments:
         return found
     share = newer["n"] / np.maximum(n, 1)
     with np.errstate(invalid="ignore", over="ignore"):
-        apart = newer["x"] - older["x"]
         found["x"] = _weighted(older, newer, "x", share)
-        if "xx" in older:
-            found["xx"] = older["xx"] + newer["xx"] + apart * apart * (older["n"] * share)
-        if "y" in older:
-            found["y"] = _weighted(older, newer, "y", share)
-            crossed = apart * (newer["y"] - older["y"]) * (older["n"] * share)
-            found["xy"] = older["xy"] + newer["xy"] + crossed
     return found
 
 
 def _merge_centred(older: Moments, newer: Moments) -> Moments:
-    """Return both together, around the pivots of the older one, of which there is one set."""
+    """Return both together (Chan's pairwise formula), around the pivots of the older one.
+
+    That is one set of rows, the newer one may be many.
+    """
     if not older["n"].any():
         return newer
     found: Moments = {"n": older["n"] + newer["n"]}
     found |= {word: older[word] for word in _SHARED}
+    names = "xy"[: len(older["pivots"])]
     share = newer["n"] / found["n"]
     apart = {}
     with np.errstate(invalid="ignore", over="ignore"):
-        for word, from_here, to_there in zip("xy", older["pivots"], newer["pivots"], strict=True):
+        for word, from_here, to_there in zip(names, older["pivots"], newer["pivots"], strict=True):
             apart[word] = float(to_there - from_here) + (newer[word] - older[word])
             found[word] = older[word] + apart[word] * share
         for word in ("xx", "xy", "yy"):
+            if word not in older:
+                continue
             crossed = apart[word[0]] * apart[word[1]] * (older["n"] * share)
             found[word] = older[word] + newer[word] + crossed
     return found
@@ -186,6 +187,8 @@ def _spread(word: str) -> Callable[[Operator, Moments], Any]:
         ddof: Any = dict(operator.params)["ddof"]
         rest = moments["n"] - ddof
         found = moments[word] / np.maximum(rest, 1)
+        if word == "xy":
+            found = found / moments["steps"]
         if operator.name == "std":
             found = np.sqrt(found)
         return pa.array(found, mask=(rest <= 0) | (moments["n"] == 0))

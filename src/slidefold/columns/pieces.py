@@ -298,7 +298,7 @@ def _moments(leaf: Leaf, columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Moment
     shared: Moments = {}
     if centred(leaf.operator):
         pairs = [less_pivot(column) for column in columns]
-        shared = {"pivots": tuple(pivot for _, pivot in pairs), "steps": time_steps(columns[1])}
+        shared = {"pivots": tuple(pivot for _, pivot in pairs), "steps": time_steps(columns[-1])}
         columns = tuple(column for column, _ in pairs)
 
     def folding(operator: Any, place: int) -> Any:
