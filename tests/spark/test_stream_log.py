@@ -100,6 +100,18 @@ def test_entries_are_cut_and_leave_whole_when_the_horizon_has_passed_them() -> N
     assert (log.entries, log.head.rows, store.entries) == (0, 0, {})
 
 
+def test_entries_that_are_long_are_written_small_and_read_as_they_were() -> None:
+    store = MemoryStore()
+    log = opened(store)
+    short, long = rows(1, 2), rows(*range(10, 5010))
+    written = [log.append(table, "t", None) for table in (short, long)]
+    log.save()
+    assert written == [len(store.entries[1]), len(store.entries[2])]
+    assert written[1] < long.nbytes / 2
+    found = list(opened(store).read(1))
+    assert all(each.rows.equals(table) for each, table in zip(found, (short, long), strict=True))
+
+
 @pytest.mark.parametrize("damage", ["flip", "swap", "lose", "mark", "head"])
 def test_damage_is_an_error_and_never_an_answer(damage: str) -> None:
     store = filled()
