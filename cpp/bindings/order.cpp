@@ -21,67 +21,104 @@ Between between_from(const std::string& word) {
 QuantileSpec quantile_from(const Spec& spec) {
   const std::string between = nb::cast<std::string>(spec.params["interpolation"]);
   const auto word = [&](const char* name) { return nb::cast<std::string>(spec.params[name]); };
-  QuantileSpec made{{spec.real("q"), between_from(between)}, word("base") == "int64", {}, {}};
+  QuantileSpec made;
+  made.quantile = {spec.real("q"), between_from(between)};
+  made.integers = word("base") == "int64";
+  made.texts = word("base") == "str";
   if (word("codec") != "plain") made.codec = codec_named(word("codec"));
   made.reals = word("result") == "float";
-  made.whole = !made.reals && word("result") != "plain";
-  if (made.whole) made.result = codec_named(word("result"));
+  const bool back = !made.reals && word("result") != "plain";
+  made.whole = back && !made.texts;
+  if (back) made.result = codec_named(word("result"));
   return made;
 }
 
 namespace {
 
+PyObject* checked(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return made;
+}
+
+PyObject* code_of(std::int64_t key) { return checked(PyLong_FromLongLong(key)); }
+PyObject* code_of(const TextKey& key) { return checked(Value<std::string>::to(*key.text)); }
+
 // A value as it comes back, as a float.
-double real_of(std::int64_t key, const Codec& codec) {
-  const nb::object code = nb::steal(PyLong_FromLongLong(key));
+template <class Key>
+double real_of(const Key& key, const Codec& codec) {
+  const nb::object code = nb::steal(code_of(key));
   const nb::object value = nb::steal(codec.out(code.ptr()));
   const double real = PyFloat_AsDouble(value.ptr());
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   return real;
 }
 
+// What lies between two neighbours, as a code.
+PyObject* between(std::int64_t low, std::int64_t high, double share, const QuantileSpec& spec) {
+  if (!spec.integers) {
+    return checked(PyFloat_FromDouble(lerp(value_of<double>(low), value_of<double>(high), share)));
+  }
+  if (spec.whole || spec.quantile.picks()) return code_of(lerp_whole(low, high, share));
+  return checked(PyFloat_FromDouble(lerp(low, high, share)));
+}
+PyObject* between(const TextKey& low, const TextKey& high, double share, const QuantileSpec&) {
+  return code_of(share < 0.5 ? low : high);  // strings are only picked
+}
+
 }  // namespace
 
-PyObject* lower_ordered(const CountedTree& tree, const QuantileSpec& spec) {
+template <class Key>
+PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec) {
   if (tree.empty()) return Py_NewRef(Py_None);
   const auto [k, share] = spec.quantile.place(tree.size());
   const auto [low, high] = tree.select(k);
-  PyObject* result = nullptr;
-  if (!spec.integers) {
-    result = PyFloat_FromDouble(lerp(value_of<double>(low), value_of<double>(high), share));
-  } else if (spec.reals) {
-    const double from = real_of(low, *spec.codec), to = real_of(high, *spec.codec);
-    result = PyFloat_FromDouble(lerp(from, to, share));
-  } else if (spec.whole || spec.quantile.picks()) {
-    result = PyLong_FromLongLong(lerp_whole(low, high, share));
-  } else {
-    result = PyFloat_FromDouble(lerp(low, high, share));
+  if (spec.reals) {
+    return checked(
+        PyFloat_FromDouble(lerp(real_of(low, *spec.codec), real_of(high, *spec.codec), share)));
   }
-  if (result == nullptr) throw nb::python_error();
+  PyObject* const result = between(low, high, share, spec);
   if (spec.result == nullptr) return result;
   const nb::object code = nb::steal(result);
   return spec.result->out(code.ptr());
 }
 
-OrderedRow read_ordered(PyObject* value, const QuantileSpec& spec) {
-  if (value == Py_None) return {0, true};
+template <class Key>
+OrderedRow<Key> read_ordered(PyObject* value, const QuantileSpec& spec) {
+  if (value == Py_None) return {Key{}, true};
   nb::object code;
   if (spec.codec != nullptr) {
     code = nb::steal(spec.codec->in(value));
     value = code.ptr();
   }
-  if (spec.integers) return {Value<std::int64_t>::from(value), false};
-  return {key_of(Value<double>::from(value)), false};
+  if constexpr (std::is_same_v<Key, TextKey>) {
+    return {{std::make_shared<const std::string>(to_string(value))}, false};
+  } else {
+    if (spec.integers) return {Value<std::int64_t>::from(value), false};
+    return {key_of(Value<double>::from(value)), false};
+  }
 }
 
-void expect_ordered(const OrderedRow& row, const QuantileSpec& spec) {
-  const bool sound = row.null || spec.integers || key_of(value_of<double>(row.key)) == row.key;
-  expect(sound, "a value is no float");
+template <class Key>
+void expect_ordered(const OrderedRow<Key>& row, const QuantileSpec& spec) {
+  if constexpr (!std::is_same_v<Key, TextKey>) {
+    const bool sound = row.null || spec.integers || key_of(value_of<double>(row.key)) == row.key;
+    expect(sound, "a value is no float");
+  }
 }
+
+template PyObject* lower_ordered(const CountedTree&, const QuantileSpec&);
+template PyObject* lower_ordered(const CountedTreeOf<TextKey>&, const QuantileSpec&);
+template OrderedRow<std::int64_t> read_ordered(PyObject*, const QuantileSpec&);
+template OrderedRow<TextKey> read_ordered(PyObject*, const QuantileSpec&);
+template void expect_ordered(const OrderedRow<std::int64_t>&, const QuantileSpec&);
+template void expect_ordered(const OrderedRow<TextKey>&, const QuantileSpec&);
 
 namespace {
 
+template <class Key>
 class OrderFace final : public Face {
+  using Row = OrderedRow<Key>;
+
  public:
   explicit OrderFace(const QuantileSpec& spec) : spec_(spec) {}
 
@@ -89,12 +126,12 @@ class OrderFace final : public Face {
   std::size_t size() const override { return rows_.size(); }
   std::size_t waiting() const override { return waiting_.size(); }
   std::size_t bytes() const override {
-    return rows_.bytes() + tree_.bytes() + waiting_.size() * sizeof(OrderedRow);
+    return rows_.bytes() + tree_.bytes() + waiting_.size() * sizeof(Row);
   }
 
   void check() const override {
     tree_.check();
-    CountedTree left = tree_;
+    CountedTreeOf<Key> left = tree_;
     for (auto at = rows_.first(); at != rows_.last(); ++at) {
       if (!rows_[at].null) require(left.erase(rows_[at].key), "O1: the tree has every value");
     }
@@ -109,34 +146,34 @@ class OrderFace final : public Face {
       expect_ordered(rows_[at], spec_);
       if (!rows_[at].null) tree_.insert(rows_[at].key);
     }
-    for (const OrderedRow& row : waiting_) expect_ordered(row, spec_);
+    for (const Row& row : waiting_) expect_ordered(row, spec_);
   }
 
   PyObject* query() override { return lower_ordered(tree_, spec_); }
-  void insert(PyObject* value) override { hold(read_ordered(value, spec_)); }
+  void insert(PyObject* value) override { hold(read_ordered<Key>(value, spec_)); }
   void evict(std::size_t count) override {
     if (count > size()) fail("EmptyWindowError", "evict from an empty window");
     for (; count > 0; --count) {
-      const OrderedRow row = rows_.front();
+      const Row row = rows_.front();
       if (!row.null) tree_.erase(row.key);
       rows_.pop_front();
     }
   }
 
   PyObject* push(PyObject* value, std::size_t evictions) override {
-    hold(read_ordered(value, spec_));
+    hold(read_ordered<Key>(value, spec_));
     evict(evictions);
     return query();
   }
   PyObject* push_behind(PyObject* value, bool flush, std::size_t evictions) override {
-    const OrderedRow row = read_ordered(value, spec_);
+    const Row row = read_ordered<Key>(value, spec_);
     move_on(flush, evictions);
     waiting_.push_back(row);
     return query();
   }
   void move_on(bool flush, std::size_t evictions) override {
     if (flush) {
-      for (const OrderedRow& row : waiting_) hold(row);
+      for (const Row& row : waiting_) hold(row);
       waiting_.clear();
     }
     evict(evictions);
@@ -154,7 +191,7 @@ class OrderFace final : public Face {
     fail("PairError", "order statistics over columns are run by slidefold.rolling");
   }
 
-  void hold(const OrderedRow& row) {
+  void hold(const Row& row) {
     rows_.reserve(rows_.size() + 1);  // the last step must not fail
     if (!row.null) tree_.insert(row.key);
     rows_.push_back(row);
@@ -162,20 +199,22 @@ class OrderFace final : public Face {
 
   template <class Archive>
   void archive(Archive& a) {
-    rows_.archive(a, [&](OrderedRow& row) { a(row); });
+    rows_.archive(a, [&](Row& row) { a(row); });
     a(waiting_);
   }
 
   QuantileSpec spec_;
-  Ring<OrderedRow> rows_;
-  CountedTree tree_;
-  std::vector<OrderedRow> waiting_;
+  Ring<Row> rows_;
+  CountedTreeOf<Key> tree_;
+  std::vector<Row> waiting_;
 };
 
 }  // namespace
 
 FacePtr make_order_face(const Spec& spec) {
-  return std::make_unique<OrderFace>(quantile_from(spec));
+  const QuantileSpec made = quantile_from(spec);
+  if (made.texts) return std::make_unique<OrderFace<TextKey>>(made);
+  return std::make_unique<OrderFace<std::int64_t>>(made);
 }
 
 }  // namespace slidefold::bindings

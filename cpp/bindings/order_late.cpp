@@ -15,6 +15,7 @@ namespace slidefold::bindings {
 
 namespace {
 
+template <class Key>
 class OrderTree final : public TreeFace {
  public:
   explicit OrderTree(const QuantileSpec& spec) : spec_(spec) {}
@@ -34,7 +35,7 @@ class OrderTree final : public TreeFace {
     }
     require(times == times_, "T3: the number of times");
     require(first_ <= from_ && from_ <= to_ && to_ <= rows_.size(), "T2: a range of rows");
-    CountedTree left = tree_;
+    CountedTreeOf<Key> left = tree_;
     for (std::size_t i = from_; i < to_; ++i) {
       if (!rows_[i].row.null) require(left.erase(rows_[i].row.key), "T2: every value");
     }
@@ -70,7 +71,7 @@ class OrderTree final : public TreeFace {
     return lower_ordered(tree_, spec_);
   }
 
-  void insert(Tick time, PyObject* value) override { hold(time, read_ordered(value, spec_)); }
+  void insert(Tick time, PyObject* value) override { hold(time, read_ordered<Key>(value, spec_)); }
   PyObject* push(Tick time, PyObject* value, Tick first, Tick since, Tick until) override {
     insert(time, value);
     if (oldest() < first) bulk_evict(first - 1);
@@ -117,14 +118,14 @@ class OrderTree final : public TreeFace {
  private:
   struct Row {
     Tick time = 0;
-    OrderedRow row;
+    OrderedRow<Key> row;
   };
 
   [[noreturn]] static void only_windows() {
     fail("PairError", "order statistics by time are run by slidefold.Window");
   }
 
-  std::vector<Row>::iterator at(std::size_t i) {
+  typename std::vector<Row>::iterator at(std::size_t i) {
     return rows_.begin() + static_cast<std::ptrdiff_t>(i);
   }
   std::size_t not_before(Tick time) const {
@@ -140,7 +141,7 @@ class OrderTree final : public TreeFace {
     return static_cast<std::size_t>(found - rows_.begin());
   }
 
-  void hold(Tick time, const OrderedRow& row) {
+  void hold(Tick time, const OrderedRow<Key>& row) {
     const std::size_t place = behind(time);
     const bool known = place > first_ && rows_[place - 1].time == time;
     const bool inside = from_ < place && place < to_;
@@ -179,13 +180,15 @@ class OrderTree final : public TreeFace {
   QuantileSpec spec_;
   std::vector<Row> rows_;
   std::size_t first_ = 0, from_ = 0, to_ = 0, times_ = 0;
-  CountedTree tree_;
+  CountedTreeOf<Key> tree_;
 };
 
 }  // namespace
 
 TreePtr make_order_tree(const Spec& spec) {
-  return std::make_unique<OrderTree>(quantile_from(spec));
+  const QuantileSpec made = quantile_from(spec);
+  if (made.texts) return std::make_unique<OrderTree<TextKey>>(made);
+  return std::make_unique<OrderTree<std::int64_t>>(made);
 }
 
 }  // namespace slidefold::bindings

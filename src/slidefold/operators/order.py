@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from slidefold.errors import OperatorError
+from slidefold.errors import OperatorError, ValueTypeError
 from slidefold.operators.base import NUMBERS, Operator, columns_of, dtype_of
 from slidefold.operators.types import TIMES, Coding
 
+BETWEEN = ("linear", "midpoint")
 INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
@@ -56,7 +57,7 @@ class QuantileOperator(Operator):
     @property
     def picks(self) -> bool:
         """Whether the result is one of the values."""
-        return self.interpolation not in ("linear", "midpoint")
+        return self.interpolation not in BETWEEN
 
 
 def median(
@@ -87,8 +88,8 @@ def quantile(
     Of n sorted values it is the one at place `q * (n - 1)`, counted from 0. Where that lies between
     two values, `interpolation` says what is taken, as in numpy: "linear" (the default) and
     "midpoint" give floats, of times and durations whole units rounded down; "lower", "higher" and
-    "nearest" give one of the values. NaN counts as the largest value. No monoid. State: about 32
-    bytes a value; O(log n) a step.
+    "nearest" give one of the values, of strings and bytes too. NaN counts as the largest value. No
+    monoid. State: about 32 bytes a value; O(log n) a step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.quantile(q=0.25), sf.rows(5))
@@ -109,9 +110,15 @@ def _made(
         raise OperatorError(
             f"{name} takes interpolation {' or '.join(INTERPOLATIONS)}, got {interpolation!r}{hint}"
         )
+    checked = dtype_of(dtype, (*NUMBERS, "str"), name)
+    if checked in ("str", "binary") and interpolation in BETWEEN:
+        raise ValueTypeError(
+            f"{name} of {checked} needs interpolation 'lower', 'higher' or 'nearest': "
+            "nothing lies between two of them"
+        )
     return QuantileOperator(
         name,
         columns_of(column),
-        dtype_of(dtype, NUMBERS, name),
+        checked,
         params=(*params.items(), ("interpolation", interpolation)),
     )

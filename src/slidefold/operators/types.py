@@ -102,6 +102,8 @@ def coding(name: str, dtype: str) -> Coding | None:
         return Coding(base, dtype, "plain") if adds else None
     if name in _REALS and _decimal(dtype) is not None:
         return Coding("float64", "plain", "plain")  # as a float, which has 53 bits
+    if name in ("median", "quantile"):
+        return Coding(base, dtype, dtype)
     if _is_wide(dtype):
         return None
     if name == "range":
@@ -119,8 +121,6 @@ def coding(name: str, dtype: str) -> Coding | None:
         return Coding(base, dtype, f"times({per[name]!r})" if name in per else "plain")
     if name in _REALS and dtype == "uint64":
         return Coding("float64", "plain", "plain")
-    if name in ("median", "quantile") and dtype != "binary":
-        return Coding(base, dtype, dtype)
     return None
 
 

@@ -1,4 +1,4 @@
-// A multiset of 64-bit keys that knows ranks: insert, erase, and the k-th smallest.
+// A multiset of keys that knows ranks: insert, erase, and the k-th smallest.
 //
 // Layout: a B+ tree. Leaves hold sorted keys. An inner node holds, for each child, its smallest key
 //   and how many keys lie below it. Nodes live in two arrays and are named by their index, so that
@@ -7,7 +7,7 @@
 // counts
 //   are those of its children. I3 all leaves have the same depth. I4 every node but the root is at
 //   least a quarter full; an inner root has two children. I5 a node is in the tree or waits, once.
-// Cost: insert, erase and select O(log n); 11 to 32 bytes a key.
+// Cost: insert, erase and select O(log n); 11 to 32 bytes a key of 64 bits.
 // Paper: none; the order statistics behind median and quantile, which are no monoids.
 #pragma once
 
@@ -21,18 +21,20 @@
 
 namespace slidefold {
 
-class CountedTree {
+// Keys are cheap to copy and compare with one another; copying one does not fail.
+template <class K>
+class CountedTreeOf {
  public:
-  using Key = std::int64_t;
+  using Key = K;
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::size_t bytes() const {
     return leaves_.size() * sizeof(Leaf) + inners_.size() * sizeof(Inner);
   }
-  void clear() { *this = CountedTree(); }
+  void clear() { *this = CountedTreeOf(); }
 
-  void insert(Key key) {
+  void insert(const Key& key) {
     make_room();
     if (leaves_.empty()) root_ = fresh(leaves_, free_leaves_);
     const Split split = insert_below(root_, height_, key);
@@ -48,7 +50,7 @@ class CountedTree {
   }
 
   // Takes one key away that is equal; says whether there was one.
-  bool erase(Key key) {
+  bool erase(const Key& key) {
     if (size_ == 0 || !erase_below(root_, height_, key)) return false;
     --size_;
     while (height_ > 0 && inners_[root_].n == 1) {
@@ -66,7 +68,7 @@ class CountedTree {
   };
   Neighbours select(std::size_t k) const {
     Index node = root_;
-    Key after = 0;
+    Key after{};
     bool known = false;  // the smallest key of the next subtree, in case the leaf ends
     for (unsigned level = height_; level > 0; --level) {
       const Inner& inner = inners_[node];
@@ -113,7 +115,7 @@ class CountedTree {
   struct Split {
     bool happened = false;
     Index node = 0;
-    Key lowest = 0;
+    Key lowest{};
     std::size_t count = 0;
   };
 
@@ -139,7 +141,7 @@ class CountedTree {
   }
 
   // The child where a key belongs: the last one that starts at or before it.
-  static std::size_t place(const Inner& node, Key key) {
+  static std::size_t place(const Inner& node, const Key& key) {
     std::size_t i = 1;
     while (i < node.n && node.entries[i].lowest <= key) ++i;
     return i - 1;
@@ -155,7 +157,7 @@ class CountedTree {
     free_inners_.reserve(inners_.capacity());
   }
 
-  Split insert_below(Index at, unsigned level, Key key) {
+  Split insert_below(Index at, unsigned level, const Key& key) {
     if (level == 0) return insert_in_leaf(at, key);
     const std::size_t i = place(inners_[at], key);
     const Split below = insert_below(inners_[at].entries[i].child, level - 1, key);
@@ -191,9 +193,9 @@ class CountedTree {
     Inner &from = inners_[at], &to = inners_[right];
     std::copy(from.entries.begin() + kInner / 2, from.entries.end(), to.entries.begin());
     to.n = from.n = kInner / 2;
-    return {true, right, 0, 0};
+    return {true, right, Key{}, 0};
   }
-  Split insert_in_leaf(Index at, Key key) {
+  Split insert_in_leaf(Index at, const Key& key) {
     Split split;
     if (leaves_[at].n == kLeaf) {
       const Index right = fresh(leaves_, free_leaves_);
@@ -213,7 +215,7 @@ class CountedTree {
     return split;
   }
 
-  bool erase_below(Index at, unsigned level, Key key) {
+  bool erase_below(Index at, unsigned level, const Key& key) {
     if (level == 0) {
       Leaf& leaf = leaves_[at];
       const auto end = leaf.keys.begin() + leaf.n;
@@ -310,5 +312,6 @@ class CountedTree {
   unsigned height_ = 0;  // I3: 0 if the root is a leaf
   std::size_t size_ = 0;
 };
+using CountedTree = CountedTreeOf<std::int64_t>;
 
 }  // namespace slidefold
