@@ -25,6 +25,7 @@ _NUMBERS = ("sum", "mean", "min", "max", "var", "std", "geomean")
 _PICKS = ("min", "max")  # whose results are of the type of their values
 # Fewer rows than this are not worth a thread.
 _SHARE = 1 << 15
+_ROWS = 2**31 - 1  # the pass counts them in half a word
 
 
 def fold_together(definition: Definition, ordered: Sorted, threads: int = 1) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def fold_together(definition: Definition, ordered: Sorted, threads: int = 1) -> 
     chosen = {
         name: parts for name, parts in leaves.items() if all(_fits(leaf, ordered) for leaf in parts)
     }
-    if not chosen:
+    if not chosen or len(ordered.rows) >= _ROWS:
         return {}
     found = _fold([leaf for parts in chosen.values() for leaf in parts], ordered, threads)
     return {name: whole_column(name, definition.columns[name].operator, found) for name in chosen}
