@@ -154,7 +154,7 @@ def test_integer_keys_of_which_one_is_null_later_on(emit: str) -> None:
     schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.int64()})
     definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
     engine = Engine(definition, schema, emit, ("t",) if emit == "revise" else ())
-    batches = [
+    batches: list[dict[str, Any]] = [
         {"t": [1, 2, 3], "k": [1, -(2**63), 1], "x": [1, 2, 4]},
         {"t": [4, 5, 6], "k": [None, 1, 0], "x": [8, 16, 32]},
         {"t": [7, 8, 9], "k": [None, 1, -(2**63)], "x": [64, 128, 256]},
