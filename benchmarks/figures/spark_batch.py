@@ -194,7 +194,9 @@ def _keyless(spark: Any, sizes: Sizes) -> Iterator[Row]:
         place: Row = {"part": "no key", "operator": "sum", "keys": 0, "frame": length}
         spark.conf.set(TREE, "true")
         for side, make in (
-            ("slidefold", lambda d=definition: d.run(data, partitions=parts)),
+            # As a user would: on few cores that is one worker, on more chunks of time.
+            ("slidefold", lambda d=definition: d.run(data)),
+            ("chunks", lambda d=definition: d.run(data, partitions=parts)),
             ("spark tree", lambda n=length: _over(data, "sum", n, keyed=False)),
         ):
             cost = _best(data, make, sizes.rounds) / sizes.keyless_rows * 1e6

@@ -87,9 +87,13 @@ def test_no_key_in_chunks_of_time(spark: Any) -> None:
     runs.append(
         (sf.rolling(on="t", every="1d", s=sf.sum("x").over("3d")), table, {"partitions": 4})
     )
-    runs.append(
-        (sf.rolling(on="t", s=sf.sum("x").over(sf.session("1h"))), table, {"partitions": 4})
-    )
+    sessions = {
+        "s": sf.sum("x").over(sf.session("1h")),
+        "c": sf.concat("k").over(sf.session("90m")),
+    }
+    runs.append((sf.rolling(on="t", columns=sessions), table, {"partitions": 4}))
+    ends = sf.rolling(on="t", every="window", n=sf.count().over(sf.session("2h")))
+    runs.append((ends, table, {"partitions": 4}))
     agree(spark, runs)
 
 
@@ -280,3 +284,24 @@ def test_null_times_name_the_key(spark: Any) -> None:
     keyless = sf.rolling(on="t", n=sf.count().over(sf.time(3)))
     with pytest.raises(DataError, match="the column 't' is null in 1 of 2 rows"):
         keyless.run(data, partitions=2)
+
+
+def test_explain_says_how_and_why(spark: Any) -> None:
+    from slidefold.spark.sizes import chunks_for
+    from tests.spark.support import frame
+
+    data = frame(spark, table_of(400, 3, 8))
+    long = sf.rolling(on="t", s=sf.sum("x").over("9d"), c=sf.concat("k").over("9d"))
+    said = long.explain(data, partitions=3)
+    assert "3 chunks of time" in said
+    assert "3 scans of the input" in said
+    assert "s: one folded value stands for its middle" in said
+    assert "c: all rows of its windows travel" in said
+    assert "one partition, 1 scan of the input, because it is small" in long.explain(data)
+    near = sf.rolling(on="t", d=sf.count().over(sf.delta(5, on="id")))
+    assert "because 'd' slides over delta(5" in near.explain(data, partitions=3)
+    counting = sf.rolling(on="t", every=10, s=sf.sum("x").over("9d"))
+    assert "counts rows from the first one on" in counting.explain(data, partitions=3)
+    # 8 MB, and two cores: one worker, unless chunks are asked for.
+    assert chunks_for(spark.range(10**6), None) == 1
+    assert chunks_for(spark.range(10**6), 5) == 5

@@ -10,12 +10,13 @@ from benchmarks import goals
 from benchmarks.figures import spark_batch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
+_SIDES = ("slidefold", "floor", "spark", "spark tree")
 
 
 def test_the_figure_runs(spark: Any) -> None:
     sizes = spark_batch.SIZES["smoke"]
     rows = spark_batch.measure(sizes)
-    assert {row["side"] for row in rows} == {"slidefold", "floor", "spark", "spark tree"}
+    assert {row["side"] for row in rows} == {*_SIDES, "chunks"}
     assert all(row["us_per_row"] > 0 for row in rows)
     assert "no key: us a row" in spark_batch.show(rows)
     assert spark.range(3).count() == 3  # the session is still there

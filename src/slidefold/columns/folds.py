@@ -305,6 +305,7 @@ _ADDING = (
     "correlation",
     "trend",
     "decayed_mean",
+    "concat",
 )  # no comparing, so no ranks
 FOLDS: dict[str, Callable[[Task], Any]] = {
     "count": _count,

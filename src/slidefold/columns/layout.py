@@ -53,7 +53,7 @@ class Layout:
         return edges_of(self.cuts, spans, self.bins)
 
     def spans(self) -> dict[Path, list[Span]]:
-        """Return the spans of each leaf, one a chunk."""
+        """Return the spans of each leaf, one a chunk; sessions end at cuts and have none."""
         found = {}
         for leaf in leaves_of(self.definition):
             mode = self.mode[leaf.path]
@@ -63,7 +63,7 @@ class Layout:
                 found[leaf.path] = rows_spans(
                     self.cuts, self.edges(), self.counts, reach, whole=mode == "whole"
                 )
-            else:
+            elif isinstance(leaf.window, Time):
                 found[leaf.path] = self._time_spans(leaf, mode)
         return found
 

@@ -32,6 +32,7 @@ _WORDS = {
     "folded": "one folded value stands for its middle",
     "merged": "moments stand for its middle, merged by formula",
     "state": "one folded state stands for its middle",
+    "apart": "cuts are where sessions end, so that no row travels twice",
     "whole": "all rows of its windows travel, since its state is not split",
 }
 
@@ -157,9 +158,10 @@ def _chunks(definition: Definition, prepared: Prepared) -> list[str]:
     assert counts is not None
     rows, own = sum(counts), layout.own_counts()
     sent = sum(n * (len(goes) - 1) for n, goes in zip(counts, layout.targets(), strict=True))
+    scans = 4 if "apart" in layout.mode.values() else 3
     lines = [
-        f"no key: {layout.chunks} chunks of time with {min(own)} to {max(own)} rows each, 3 scans "
-        "of the input",
+        f"no key: {layout.chunks} chunks of time with {min(own)} to {max(own)} rows each, {scans} "
+        "scans of the input",
         f"halo: {sent} rows travel to another chunk too, {sent / rows:.1%} of {rows}",
     ]
     lines += [

@@ -27,6 +27,7 @@ from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize
 from slidefold.errors import DataError
 from slidefold.spark.clock import choose, steps
 from slidefold.spark.naming import naming
+from slidefold.spark.sessions import longest_gap, only_sessions, session_cuts
 from slidefold.spark.types import conform, spark_schema
 from slidefold.spark.worker import OUT_ROWS, Shipped
 from slidefold.windows import Rows, Time, counted
@@ -60,7 +61,7 @@ class Chunking:
 
 def can_chunk(definition: Definition) -> bool:
     """Tell whether a definition runs in chunks of time; else all rows go to one worker."""
-    if chunked(definition):
+    if chunked(definition) or only_sessions(definition):
         return True
     windows = [over.window for over in definition.columns.values()]
     slides = isinstance(definition.slide, EveryTime)
@@ -91,6 +92,8 @@ def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | Non
     prepared = prepare(task, chunks, size)
     if prepared is None:
         return None
+    if only_sessions(task.definition):
+        return _run_apart(task, prepared)
     if task.definition.slide is not None:
         return _run_slides(task, prepared)
     return _last_pass(task, prepared)
@@ -106,11 +109,15 @@ def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
     windows = [over.window for over in task.definition.columns.values()]
     reaches = [window.reach(clock)[0] for window in windows if isinstance(window, Time)]
     cuts = balanced_cuts(sample, reaches, newest, chunks)
+    mode = modes(task.definition)
+    if cuts and only_sessions(task.definition):
+        gap = longest_gap(task.definition, clock)
+        cuts = session_cuts(task.data, task.time, cuts, gap)
+        mode = dict.fromkeys(mode, "apart")
     if not cuts:
         return None
-    mode = modes(task.definition)
     bins: tuple[int, ...] = ()
-    if task.definition.slide is not None:
+    if isinstance(task.definition.slide, EveryTime):
         mode = dict.fromkeys(mode, "whole")
     elif any(isinstance(window, Rows) for window in windows):
         bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
@@ -242,6 +249,18 @@ def _run_slides(task: Chunking, prepared: Prepared) -> DataFrame:
         _, ends = counted("window_end", found["window_end"].combine_chunks())
         own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
         return found.filter(pa.array(own))
+
+    return _sent(task, prepared, fold)
+
+
+def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
+    """Run chunks that have nothing to do with one another."""
+    shipped = task.shipped
+
+    def fold(_: int, table: Any) -> Any:
+        definition = shipped.load()
+        with naming(definition, table):
+            return run(definition, table)
 
     return _sent(task, prepared, fold)
 
