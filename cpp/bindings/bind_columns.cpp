@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "arrays.hpp"
+#include "fold_static.hpp"
 #include "registry.hpp"
 #include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/sort.hpp"
@@ -122,6 +123,9 @@ nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handl
     fail("ValueTypeError", "lo and hi differ in length: " + std::to_string(lo.shape(0)) + " and " +
                                std::to_string(hi.shape(0)));
   }
+  nb::object found =
+      fold_static(algorithm, spec_from(op), values, {lo.data(), hi.data(), lo.shape(0)});
+  if (found.is_valid()) return found;
   return make_face(algorithm, op, nb::dict())->fold(values, lo.data(), hi.data(), lo.shape(0));
 }
 

@@ -7,6 +7,7 @@
 #include "order.hpp"
 #include "registry.hpp"
 #include "slidefold/columns/distinct_frames.hpp"
+#include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/rank_frames.hpp"
 #include "slidefold/columns/top_frames.hpp"
 
@@ -166,6 +167,48 @@ nb::object top_frames_of(nb::handle values, const Bounds& lo, const Bounds& hi, 
   return top_lists(integers.data(), integers.shape(0), lo, hi, k);
 }
 
+// How many rows of each frame are in each of `count` bins, as one array.
+nb::object count_frames(const Bounds& bins, const Bounds& lo, const Bounds& hi, std::size_t count) {
+  const std::size_t rows = bins.shape(0), frames = lo.shape(0);
+  require_bounds(lo, hi, rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::int64_t bin = bins.data()[row];
+    if (bin < -1 || bin >= static_cast<std::int64_t>(count)) {
+      fail("ValueTypeError", "a bin is numbered below " + std::to_string(count) + ", or -1");
+    }
+  }
+  nb::object found = nb::module_::import_("numpy").attr("empty")(frames * count, "int64");
+  auto* const out = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(found).data();
+  {
+    nb::gil_scoped_release without_gil;
+    count_bins(bins.data(), lo.data(), hi.data(), frames, count, out);
+  }
+  return found;
+}
+
+// (rows, where those of each frame end): the rows of each frame without those that repeat a value.
+nb::object distinct_rows(const Bounds& before, const Bounds& lo, const Bounds& hi) {
+  const std::size_t frames = lo.shape(0);
+  require_bounds(lo, hi, before.shape(0));
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::object offsets = numpy.attr("zeros")(frames + 1, "int64");
+  auto* const ends = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(offsets).data();
+  {
+    nb::gil_scoped_release without_gil;
+    first_rows(before.data(), lo.data(), hi.data(), frames,
+               [&](std::size_t frame, std::int64_t) { ++ends[frame + 1]; });
+    for (std::size_t i = 0; i < frames; ++i) ends[i + 1] += ends[i];
+  }
+  const nb::object rows = numpy.attr("empty")(ends[frames], "int64");
+  auto* out = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(rows).data();
+  {
+    nb::gil_scoped_release without_gil;
+    first_rows(before.data(), lo.data(), hi.data(), frames,
+               [&](std::size_t, std::int64_t row) { *out++ = row; });
+  }
+  return nb::make_tuple(rows, offsets);
+}
+
 }  // namespace
 
 void bind_frames(nb::module_& m) {
@@ -173,6 +216,9 @@ void bind_frames(nb::module_& m) {
         nb::arg("q"), nb::arg("interpolation"), nb::arg("whole") = false);
   m.def("distinct_frames", distinct_frames_of, nb::arg("op"), nb::arg("values"), nb::arg("lo"),
         nb::arg("hi"));
+  m.def("count_frames", count_frames, nb::arg("bins"), nb::arg("lo"), nb::arg("hi"),
+        nb::arg("count"));
+  m.def("distinct_rows", distinct_rows, nb::arg("before"), nb::arg("lo"), nb::arg("hi"));
   m.def("top_frames", top_frames_of, nb::arg("values"), nb::arg("lo"), nb::arg("hi"), nb::arg("k"));
 }
 

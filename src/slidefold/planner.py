@@ -152,7 +152,6 @@ _BOUNDS = {
     "collect": "a window is a range of the sorted column",
     "concat": "a window is a range of the sorted column",
     "collect_distinct": "a row counts unless the one before it of its value is in the window too",
-    "histogram": "a bin has what lies in it before the upper bound, less that before the lower",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 from slidefold import _native
 from slidefold.columns.reading import Task, compared, read, retyped
 from slidefold.columns.values import Array
+from slidefold.planner import plan_column
 from slidefold.windows.sorted_rows import spread
 
 
@@ -26,27 +26,10 @@ def collect_distinct(task: Task) -> Any:
     A row is the first of its value in a frame if the row before it of that value lies before the
     frame.
     """
-    before = _rows_before(compared(task, 0)[0])
-    kept, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for lo, count in _blocks(task.lo, task.hi - task.lo):
-        rows = spread(lo, count)
-        first = before[rows] < np.repeat(lo, count)
-        so_far = np.concatenate(([0], np.cumsum(first)))
-        kept.append(rows[first])
-        counts.append(np.diff(so_far[np.concatenate(([0], np.cumsum(count)))]))
-    rows = np.concatenate(kept)
-    return _lists(task, task.columns[0].take(pa.array(rows)), np.concatenate(counts))
-
-
-def _blocks(lo: Array, count: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield frames a few at a time: those of about a million rows together, which fit a cache."""
-    so_far = np.cumsum(count)
-    start = 0
-    while start < len(lo):
-        held = so_far[start] - count[start] + 2**20
-        end = max(start + 1, int(np.searchsorted(so_far, held, side="right")))
-        yield lo[start:end], count[start:end]
-        start = end
+    numbers = compared(task, 0)[0]
+    plan_column(retyped(task.operator, numbers), task.window, task.algorithm)  # refuses algorithms
+    rows, ends = _native.distinct_rows(_rows_before(numbers), task.lo, task.hi)
+    return _lists(task, task.columns[0].take(pa.array(rows)), np.diff(ends))
 
 
 def _rows_before(numbers: Array) -> Array:
@@ -77,17 +60,15 @@ def top_k(task: Task) -> Any:
 
 
 def histogram(task: Task) -> Any:
-    """Return how many values of each frame fall into each bin: differences of counts so far."""
+    """Return how many values of each frame fall into each bin."""
     values = read(task, 0)
     edges: Any = dict(task.operator.params)["edges"]
-    bins = _bins(values, edges)
-    found = np.empty((len(task.lo), len(edges) - 1), np.int64)
-    so_far = np.zeros(len(bins) + 1, np.int64)
-    for bin_ in range(len(edges) - 1):
-        np.cumsum(bins == bin_, out=so_far[1:])
-        found[:, bin_] = so_far[task.hi] - so_far[task.lo]
-    found = found[task.held]
-    return _lists(task, pa.array(found.ravel()), task.held * (len(edges) - 1))
+    bins = len(edges) - 1
+    plan_column(retyped(task.operator, values), task.window, task.algorithm)
+    found = _native.count_frames(_bins(values, edges), task.lo, task.hi, bins)
+    if not task.held.all():
+        found = found.reshape(-1, bins)[task.held].ravel()
+    return _lists(task, pa.array(found), task.held * bins)
 
 
 def _bins(values: Array, edges: tuple[float, ...]) -> Array:

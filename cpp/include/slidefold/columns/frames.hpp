@@ -157,4 +157,34 @@ void fold_invertible(const Op& op, const std::int64_t* lo, const std::int64_t* h
   }
 }
 
+// How many rows of each frame are in each bin, bin after bin; rows in bin -1 are in none.
+inline void count_bins(const std::int64_t* bins, const std::int64_t* lo, const std::int64_t* hi,
+                       std::size_t frames, std::size_t count, std::int64_t* out) {
+  Buffer<std::int64_t> held(count + 1);  // the first one is that of bin -1
+  std::fill_n(held.data(), count + 1, 0);
+  std::int64_t* const counts = held.data() + 1;
+  std::int64_t from = 0, to = 0;
+  for (std::size_t i = 0; i < frames; ++i, out += count) {
+    if (lo[i] >= to) {
+      from = to = lo[i];
+      std::fill_n(counts, count, 0);
+    }
+    for (; to < hi[i]; ++to) ++counts[bins[to]];
+    for (; from < lo[i]; ++from) --counts[bins[from]];
+    std::copy_n(counts, count, out);
+  }
+}
+
+// Calls emit(frame, row) for the rows of each frame that have none before them in it: before[row]
+// is the row before it of an equal value, -1 for none.
+template <class Emit>
+void first_rows(const std::int64_t* before, const std::int64_t* lo, const std::int64_t* hi,
+                std::size_t frames, Emit&& emit) {
+  for (std::size_t i = 0; i < frames; ++i) {
+    for (std::int64_t row = lo[i]; row < hi[i]; ++row) {
+      if (before[row] < lo[i]) emit(i, row);
+    }
+  }
+}
+
 }  // namespace slidefold

@@ -1,0 +1,95 @@
+// Frames of whole columns for operators that single events meet at run time only: compiled for each
+// of them, but for Two-Stacks and Subtract-on-Evict alone, which columns are folded by.
+//
+// A covariance takes three combines a row: 70 ns of processor time through a table of functions, 28
+// compiled; a range 45 and 20 (benchmarks/figures/operators.py, a window of 10).
+#include "fold_static.hpp"
+
+#include "face.hpp"
+#include "registry.hpp"
+#include "slidefold/columns/frames.hpp"
+#include "slidefold/operators/logic.hpp"
+#include "slidefold/operators/pairs.hpp"
+#include "slidefold/operators/ranges.hpp"
+
+namespace slidefold::bindings {
+namespace {
+
+template <class Op>
+nb::object folded(const Op& op, nb::handle values, const FrameBounds& bounds) {
+  Columns<Op> columns(op, values, ResultCount::exactly(bounds.frames));
+  require_frames(bounds.lo, bounds.hi, bounds.frames, columns.rows());
+  nb::object valid = nb::module_::import_("numpy").attr("empty")(bounds.frames, "bool");
+  bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
+  const auto lift = [&](std::size_t row) { return columns.lift(row); };
+  const auto emit = [&](std::size_t frame, const typename Op::State& state, bool empty) {
+    flags[frame] = columns.lower_or_blank(frame, state, empty);
+  };
+  {
+    nb::gil_scoped_release without_gil;
+    if constexpr (Invertible<Op>) {
+      fold_invertible(op, bounds.lo, bounds.hi, bounds.frames, lift, emit);
+    } else {
+      fold_two_stacks(op, bounds.lo, bounds.hi, bounds.frames, lift, emit);
+    }
+  }
+  return nb::make_tuple(columns.finish(), valid);
+}
+
+template <class Use>
+nb::object with_pair(const Spec& spec, Use&& use) {
+  return with_number(
+      spec.dtype, [&](auto x) { return with_number(spec.key, [&](auto y) { return use(x, y); }); });
+}
+
+nb::object two_columns(const Spec& spec, nb::handle values, const FrameBounds& bounds) {
+  const std::string_view name = spec.name;
+  return with_pair(spec, [&](auto x, auto y) -> nb::object {
+    using X = decltype(x);
+    using Y = decltype(y);
+    if (name == "covariance") {
+      const TwoColumns<Joint::kCovariance, X, Y> op{spec.number("ddof")};
+      return folded(op, values, bounds);
+    }
+    if (name == "correlation") {
+      return folded(TwoColumns<Joint::kCorrelation, X, Y>{}, values, bounds);
+    }
+    if (name == "trend") return folded(TwoColumns<Joint::kTrend, X, Y>{}, values, bounds);
+    return folded(DecayedMean<X, Y>{spec.real("half_life")}, values, bounds);
+  });
+}
+
+template <Quantifier kind>
+nb::object truths(const Spec& spec, nb::handle values, const FrameBounds& bounds) {
+  if (spec.dtype == "bool") return folded(Truth<kind, bool>{}, values, bounds);
+  return with_number(spec.dtype, [&](auto t) -> nb::object {
+    return folded(Truth<kind, decltype(t)>{}, values, bounds);
+  });
+}
+
+}  // namespace
+
+nb::object fold_static(const std::string& algorithm, const Spec& spec, nb::handle values,
+                       const FrameBounds& bounds) {
+  const std::string_view name = spec.name;
+  if (algorithm == "subtract_on_evict") {
+    if (name == "any") return truths<Quantifier::kAny>(spec, values, bounds);
+    if (name == "all") return truths<Quantifier::kAll>(spec, values, bounds);
+    if (name == "bit_xor") return folded(Bits<Bitwise::kXor>{}, values, bounds);
+  }
+  if (algorithm != "two_stacks_lite") return {};
+  if (name == "bit_and") return folded(Bits<Bitwise::kAnd>{}, values, bounds);
+  if (name == "bit_or") return folded(Bits<Bitwise::kOr>{}, values, bounds);
+  const bool pairs = name == "covariance" || name == "correlation" || name == "trend";
+  if (pairs || name == "decayed_mean") return two_columns(spec, values, bounds);
+  return with_number(spec.dtype, [&](auto t) -> nb::object {
+    using T = decltype(t);
+    if (name == "range") return folded(Range<T>{}, values, bounds);
+    if (name == "relative_variation") return folded(RelativeVariation<T>{}, values, bounds);
+    if (name == "max_count") return folded(ExtremeCount<Extreme::kMax, T>{}, values, bounds);
+    if (name == "min_count") return folded(ExtremeCount<Extreme::kMin, T>{}, values, bounds);
+    return {};
+  });
+}
+
+}  // namespace slidefold::bindings
