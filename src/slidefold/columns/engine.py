@@ -41,6 +41,11 @@ def run(definition: Definition, data: Any, threads: int = 1) -> Any:
 def slide_table(definition: Definition, ordered: Sorted, slide: Slide, threads: int = 1) -> Any:
     """Return the results of a slide: the keys, where its windows start and end, the columns."""
     found = fold_columns(definition, ordered, slide.frames, threads)
+    return ends_table(definition, ordered, slide, found)
+
+
+def ends_table(definition: Definition, ordered: Sorted, slide: Slide, found: Any) -> Any:
+    """Return such a table of columns that are folded already."""
     first = ordered.rows.starts[slide.group]
     keys = {name: ordered.rows.column(name).take(pa.array(first)) for name in definition.by}
     kind = ordered.rows.column(definition.on).type

@@ -6,12 +6,14 @@ folded by the batch kernel together with the earlier rows of their keys that win
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.engine import slide_table
+from slidefold.errors import ResultOverflowError
 from slidefold.live.frames import OLDEST, of_same_keys
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
@@ -49,11 +51,47 @@ class Final(Kept):
         if definition.slide is None:
             return self.answers(lambda: self.history, due, watermark)
         since = OLDEST if self.watermark is None else self.watermark
+        if self.slices is not None:
+            try:
+                return self._from_slices(due, since, watermark)
+            except ResultOverflowError:
+                # What a row would see may not fit where no end has it: the rows themselves tell.
+                self.give_up_states()
         rows = pa.concat_tables([self._ending(due, since, watermark), self.read(due)])
         ordered = self.ordered(rows)
         slide = definition.slide.slide(ordered.rows, self.windows, (since, watermark))
         found = slide_table(definition, ordered, slide)
         return found.take(pa.array(np.argsort(slide.end, kind="stable")))
+
+    def _from_slices(self, due: Any, since: int, watermark: int) -> Any:
+        """Insert rows into slices, and return the results at the ends that the watermark passes."""
+        slide = self.definition.slide
+        assert isinstance(slide, EveryTime)
+        self.make_room(due)
+        slices = self.slices
+        assert slices is not None
+        if slide.next_end(since, self.clock) > watermark:
+            slices.push(due, watermark)
+            return self.none
+        ordered = slices.ordered(due)
+        ends = slide.slide(ordered.rows, self.windows, (since, watermark))
+        if len(ends.end) == 0:
+            slices.push(due, watermark)
+            found = self.none
+        else:
+            found = self.sliced(due, ordered, ends, watermark)
+            slices.note(due)
+            found = found.take(pa.array(np.argsort(ends.end, kind="stable")))
+        slices.forget(watermark)
+        return found
+
+    @cached_property
+    def none(self) -> Any:
+        """A table of no results."""
+        ordered = self.ordered(self.read(self.pending.slice(0, 0)))
+        slide = self.definition.slide
+        assert slide is not None
+        return slide_table(self.definition, ordered, slide.slide(ordered.rows, self.windows))
 
     def _ending(self, due: Any, since: int, watermark: int) -> Any:
         """Return the history of keys that may have an end between two watermarks."""

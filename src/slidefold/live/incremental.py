@@ -63,10 +63,9 @@ class KeyedTask(Task):
 class KeyedColumn:
     """One column: its operator, and the states of its windows."""
 
-    def __init__(self, over: Over, clock: Clock) -> None:
-        window = over.window
-        assert isinstance(window, Time)
-        reach, behind = window.reach(clock)
+    def __init__(self, over: Over, window: tuple[int, int]) -> None:
+        """Take a column, and its window at t: the steps `t - window[0]` to `t - window[1]`."""
+        reach, behind = window
         self.over = over
         # In steps of the clock, with a start that is kept: t - reach is the first time inside.
         self.length = Time(max(reach, 1), _CLOSED.get((reach > 0, behind == 0), "neither"))
@@ -118,6 +117,11 @@ def fits(over: Over, kinds: Sequence[Any]) -> bool:
     return all(_reads(over.operator.name, kind) for kind in kinds)
 
 
+def fit(over: Over, schema: Any) -> bool:
+    """Tell whether a column over inputs of a schema can be kept by key."""
+    return fits(over, [schema.field(name).type for name in over.operator.columns])
+
+
 def _reads(operator: str, kind: Any) -> bool:
     types = pa.types
     if operator == "approx_distinct":
@@ -153,6 +157,11 @@ def fits_key(kind: Any) -> bool:
         return fits_key(kind.value_type)
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     return bool(number or is_text(kind) or types.is_temporal(kind) or types.is_decimal(kind))
+
+
+def fit_keys(schema: Any, by: Sequence[str]) -> bool:
+    """Tell whether these columns of a schema can be keys here."""
+    return all(fits_key(schema.field(key).type) for key in by)
 
 
 def whole_keys(schema: Any, by: Sequence[str]) -> bool:
@@ -205,12 +214,7 @@ class Incremental:
         """Look at the types of an empty table of the rows to come; choose none if not wanted."""
         self.definition, self.clock = definition, clock
         schema = rows.schema
-        self.chosen: list[str] = []
-        keyed = all(fits_key(schema.field(key).type) for key in definition.by)
-        if wanted and keyed and definition.slide is None:
-            for name, over in definition.columns.items():
-                if fits(over, [schema.field(column).type for column in over.operator.columns]):
-                    self.chosen.append(name)
+        self.chosen = self.choose(schema) if wanted else []
         # A third of the time of a batch would go into texts.
         self.whole = whole_keys(schema, definition.by)
         self.rest = definition
@@ -218,6 +222,13 @@ class Incremental:
             left = tuple(item for item in definition.items if item[0] not in self.chosen)
             self.rest = replace(definition, items=left) if left else None
         self.clear()
+
+    def choose(self, schema: Any) -> list[str]:
+        """Return the columns that can be kept by key."""
+        definition = self.definition
+        if definition.slide is not None or not fit_keys(schema, definition.by):
+            return []
+        return [name for name, over in definition.columns.items() if fit(over, schema)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -227,7 +238,11 @@ class Incremental:
     def clear(self) -> None:
         """Forget all rows."""
         overs = self.definition.columns
-        self.columns = {name: KeyedColumn(overs[name], self.clock) for name in self.chosen}
+        self.columns = {}
+        for name in self.chosen:
+            window = overs[name].window
+            assert isinstance(window, Time)
+            self.columns[name] = KeyedColumn(overs[name], window.reach(self.clock))
 
     def outgrown(self, rows: Any) -> bool:
         """Tell whether these rows have a null among keys that were integers so far.

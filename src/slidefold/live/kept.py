@@ -15,13 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition, windows_of
+from slidefold.columns.engine import ends_table
 from slidefold.columns.grouping import Sorted, sort_table
 from slidefold.errors import SlidefoldError
 from slidefold.live.frames import OLDEST, of_same_keys, past_rows, results_of
 from slidefold.live.incremental import Incremental
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
-from slidefold.windows import EveryRows, EveryTime, counted, needed_rows, reach_back
+from slidefold.live.slices import Sliced
+from slidefold.windows import EveryRows, EveryTime, Slide, counted, needed_rows, reach_back
 
 # A history is not looked through for so few rows.
 _FEW = 4096
@@ -52,7 +54,8 @@ class Kept:
         plain = definition.slide is None or isinstance(definition.slide, EveryTime)
         self.reach = reach_back(self.windows, self.clock) if plain else None
         self.pruned = 0  # how long the history was when it was last looked through
-        self.by_key = Incremental(definition, rows, self.clock, wanted=self.once)
+        kind = Sliced if isinstance(definition.slide, EveryTime) else Incremental
+        self.by_key = kind(definition, rows, self.clock, wanted=self.once)
 
     @property
     def history(self) -> Any:
@@ -93,8 +96,26 @@ class Kept:
         except SlidefoldError:
             # Windows of rows that have passed miss what was let go, and may overflow without it:
             # from now on all is folded from the rows.
-            empty = self.pending.slice(0, 0)
-            self.by_key = Incremental(self.definition, empty, self.clock, wanted=False)
+            self.give_up_states()
+
+    def give_up_states(self) -> None:
+        """Fold all from the rows from now on."""
+        empty = self.pending.slice(0, 0)
+        self.by_key = Incremental(self.definition, empty, self.clock, wanted=False)
+
+    @property
+    def slices(self) -> Sliced | None:
+        """The states by key and slice, if columns are kept so."""
+        return self.by_key if isinstance(self.by_key, Sliced) and self.by_key.sliced else None
+
+    def sliced(self, rows: Any, ordered: Sorted, slide: Slide, watermark: int | None) -> Any:
+        """Insert rows into slices, and return the results of a slide from them."""
+        assert self.slices is not None
+        first = pa.array(ordered.rows.starts[slide.group])
+        names = [*self.definition.by, self.definition.on]
+        keys = pa.table({name: ordered.rows.column(name).take(first) for name in names})
+        found = self.slices.insert(rows, keys, slide.end, watermark)
+        return ends_table(self.definition, ordered, slide, found)
 
     def inserted(self) -> Any:
         """Return the rows that states by key have seen."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition
 from slidefold.columns.engine import slide_table
+from slidefold.errors import ResultOverflowError
 from slidefold.live.frames import NEWEST, OLDEST, groups_of, in_order, of_same_keys
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
@@ -23,31 +24,63 @@ _END = "window_end"
 class ReviseEnds(Kept):
     """The rows that windows need, and the last results at ends that can still change."""
 
-    waiting = 0
+    waiting, once = 0, True
 
     def __init__(self, definition: Definition, rows: Any) -> None:
         """Start from an empty table."""
         super().__init__(definition, rows)
         self.names = list(definition.columns)
-        self.results = self._results(rows)
+        self.results = self._results(rows, None)
 
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows, return the ends that they change, then move the watermark."""
-        emitted, results = self._newer(self._results(rows))
+        try:
+            emitted, results = self._newer(self._results(rows, watermark))
+        except BaseException:
+            self.refill()
+            raise
         pool = pa.concat_tables([self.pending, rows]).combine_chunks()
         if watermark is None:
             self.pending, self.results = pool, results
             return emitted
         passed, pending = self.moved(pool, watermark)
         alive = times_of(results, _END) > watermark
-        history, pruned = self.grown(passed, watermark)
-        self.watermark, self.pruned = watermark, pruned
-        self.history, self.pending = history, pending
+        self.settle(passed, pending, watermark)
         self.results = results.filter(pa.array(alive)).combine_chunks()
         return emitted
 
-    def _results(self, rows: Any) -> Any:
+    def inserted(self) -> Any:
+        """Return all rows: each has had a part in results."""
+        return pa.concat_tables([self.history, self.read(self.pending)])
+
+    def _results(self, rows: Any, watermark: int | None) -> Any:
         """Return the ends whose windows hold new rows, as they are now, in order of time."""
+        if self.slices is not None and len(rows):
+            try:
+                found = self._from_slices(rows, watermark)
+            except ResultOverflowError:
+                # What a row would see may not fit where no end has it: the rows themselves tell.
+                self.give_up_states()
+                found = self._from_rows(rows)
+        else:
+            found = self._from_rows(rows)
+        found = found.take(pa.array(np.argsort(times_of(found, _END), kind="stable")))
+        return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
+
+    def _from_slices(self, rows: Any, watermark: int | None) -> Any:
+        definition = self.definition
+        assert definition.slide is not None
+        self.make_room(rows)
+        assert self.slices is not None
+        # The new rows alone tell which windows hold one.
+        ordered = in_order(definition, rows)
+        since = OLDEST if self.watermark is None else self.watermark
+        slide = definition.slide.slide(ordered.rows, self.windows, (since, NEWEST))
+        found = self.sliced(rows, ordered, slide, watermark)
+        self.slices.parts.clear()  # it is never asked for keys that have no new row
+        return found
+
+    def _from_rows(self, rows: Any) -> Any:
         definition = self.definition
         assert definition.slide is not None
         known = pa.concat_tables([self.history, self.read(self.pending)])
@@ -64,9 +97,7 @@ class ReviseEnds(Kept):
             end=slide.end[chosen],
             frames={w: (lo[chosen], hi[chosen]) for w, (lo, hi) in slide.frames.items()},
         )
-        found = slide_table(definition, ordered, slide)
-        found = found.take(pa.array(np.argsort(slide.end, kind="stable")))
-        return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
+        return slide_table(definition, ordered, slide)
 
     def _newer(self, found: Any) -> tuple[Any, Any]:
         """Return the results that differ from the last ones, and the last ones from now on."""

@@ -111,10 +111,10 @@ class EveryTime:
         >>> EveryTime("1m").next_end(120, Clock("ts", "timestamp[s]", 10**9))
         180
         """
-        step, shift = self._grid(clock)
+        step, shift = self.grid(clock)
         return ((watermark - shift) // step + 1) * step + shift
 
-    def _grid(self, clock: Clock) -> tuple[int, int]:
+    def grid(self, clock: Clock) -> tuple[int, int]:
         """Return the step from end to end, and how far they are shifted."""
         step = clock.exactly(self.every, f"every={self.every!r}")
         if self.offset is None:
@@ -124,7 +124,7 @@ class EveryTime:
     def _ends(
         self, rows: SortedRows, far: int, near: int, within: Within | None
     ) -> tuple[Ints, Ints]:
-        step, shift = self._grid(rows.clock)
+        step, shift = self.grid(rows.clock)
         reach = max(far, 0) + step + shift
         times = rows.times
         if len(times) and not -(2**63) + reach <= int(times.min()) <= times.max() < 2**63 - reach:

@@ -1,0 +1,183 @@
+"""An `every` in time from slices: equal to a run over all rows, at the cost of its slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slidefold as sf
+from slidefold.errors import ResultOverflowError
+from slidefold.live.engine import Engine
+from slidefold.live.slices import FEWEST_ENDS, Grid, Sliced
+from slidefold.windows import counted
+
+SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64(), "n": pa.int64()})
+CLOSED = st.sampled_from(["left", "right", "both", "neither"])
+END = 10**7
+
+
+def slices_of(definition: sf.Rolling) -> Sliced:
+    empty = SCHEMA.empty_table()
+    clock, _ = counted("t", empty["t"].combine_chunks())
+    return Sliced(definition, empty, clock)
+
+
+@st.composite
+def definitions(draw: Any) -> sf.Rolling:
+    """Windows of two lengths, of which the slide divides neither as a rule."""
+    step = draw(st.integers(16, 40))
+    long = draw(st.integers(FEWEST_ENDS * step + 1, 12 * step))
+    short = draw(st.integers(1, long))
+    first, second = (
+        sf.time(long, closed=draw(CLOSED)),
+        sf.time(short, closed=draw(CLOSED)),
+    )
+    return sf.rolling(
+        on="t",
+        by=draw(st.sampled_from([(), "k"])),
+        every=sf.time(step),
+        offset=draw(st.sampled_from([None, 5])),
+        columns={
+            "total": sf.sum("n").over(first),
+            "some": sf.sum("n").over(first, min_count=2),
+            "peak": sf.max("x").over(second),
+            "mean": sf.mean("x").over(second),
+            "rows": sf.count().over(first),
+            "known": sf.count("n").over(second),
+        },
+    )
+
+
+def batches_of(seed: int) -> list[tuple[Any, int]]:
+    """Rows that come late, a long silence, and the watermark after each batch."""
+    random = np.random.default_rng(seed)
+    times = np.sort(random.integers(-500, 1500, 120))
+    times[80:] += 50_000
+    times += random.integers(-40, 40, 120)
+    table = pa.table(
+        {
+            "t": times,
+            "k": pa.array(random.integers(0, 3, 120), mask=np.arange(120) == 60),
+            "x": random.integers(-9, 9, 120) / 4,
+            "n": pa.array(random.integers(-9, 9, 120), mask=random.random(120) < 0.2),
+        },
+        schema=SCHEMA,
+    )
+    found, watermark, first = [], -(10**6), 0
+    while first < 120:
+        size = int(random.integers(1, 40))
+        rows = table.slice(first, size)
+        rows = rows.filter(pa.array(rows["t"].to_numpy() > watermark))
+        newest = int(times[: first + size].max())
+        watermark = max(watermark, newest - int(random.integers(20, 300)))
+        found.append((rows, watermark))
+        first += size
+    return found
+
+
+def as_rows(table: Any) -> list[Any]:
+    return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
+
+
+@settings(deadline=None, max_examples=25)
+@given(definitions(), st.integers(0, 2**32), st.booleans())
+def test_final_results_are_those_of_a_run(definition: sf.Rolling, seed: int, rebuilt: bool) -> None:
+    assert slices_of(definition).rest is None
+    engine = Engine(definition, SCHEMA)
+    found, accepted = [], []
+    for rows, watermark in batches_of(seed):
+        accepted.append(rows)
+        found.append(engine.take(rows, watermark))
+        if rebuilt:
+            kept = engine.kept().select(SCHEMA.names)
+            horizon = engine.horizon(watermark)
+            engine = Engine.rebuild(definition, SCHEMA, "final", (), kept, watermark, horizon)
+    found.append(engine.take(SCHEMA.empty_table(), END))
+    expected = definition.run(pa.concat_tables(accepted))
+    assert as_rows(pa.concat_tables(found)) == as_rows(expected)
+    for table in found:
+        ends = table["window_end"].to_pylist()
+        assert ends == sorted(ends)
+
+
+@settings(deadline=None, max_examples=15)
+@given(definitions(), st.integers(0, 2**32))
+def test_revised_results_end_as_those_of_a_run(definition: sf.Rolling, seed: int) -> None:
+    engine = Engine(definition, SCHEMA, "revise", ())
+    last: dict[Any, Any] = {}
+    accepted = []
+    for rows, watermark in batches_of(seed):
+        accepted.append(rows)
+        for row in engine.take(rows, watermark).to_pylist():
+            revision = row.pop("revision")
+            place = (row.get("k"), row["window_end"])
+            assert revision == (last[place][0] + 1 if place in last else 0)
+            last[place] = revision, tuple(row.values())
+    expected = definition.run(pa.concat_tables(accepted))
+    assert sorted((values for _, values in last.values()), key=repr) == as_rows(expected)
+
+
+@pytest.mark.parametrize("emit", ["final", "revise"])
+def test_states_follow_slices_and_not_rows(emit: str) -> None:
+    definition = sf.rolling(on="t", by="k", every=sf.time(100), s=sf.sum("x").over(sf.time(1_050)))
+    sizes = []
+    for rows in (6_000, 24_000):
+        engine = Engine(definition, SCHEMA, emit, ())
+        times = np.arange(rows) * 3_000 // rows  # on all edges and in all gaps
+        table = pa.table(
+            {"t": times, "k": np.arange(rows) % 2, "x": np.ones(rows), "n": times}, schema=SCHEMA
+        )
+        engine.take(table, 2_999)
+        kept = next(value for value in vars(engine).values() if hasattr(value, "by_key"))
+        sizes.append(kept.by_key.nbytes)
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("emit", ["final", "revise"])
+def test_only_what_ends_hold_may_be_too_large(emit: str) -> None:
+    """Rows that are together in no window that ends on the grid do not overflow."""
+    large = 2**62
+    window = sf.time(130, closed="both")
+    definition = sf.rolling(on="t", every=sf.time(16), s=sf.sum("n").over(window))
+    assert slices_of(definition).rest is None
+
+    def rows(times: list[int]) -> Any:
+        columns = [times, [0] * len(times), [0.0] * len(times), [large] * len(times)]
+        return pa.table([pa.array(c) for c in columns], schema=SCHEMA)
+
+    engine = Engine(definition, SCHEMA, emit, ())
+    with pytest.raises(ResultOverflowError):
+        engine.take(rows([14, 143]), 144)  # the window that ends at 144 holds 14
+    engine = Engine(definition, SCHEMA, emit, ())
+    found = [engine.take(rows([13, 143]), 143), engine.take(SCHEMA.empty_table(), END)]
+    ends = [row for table in found for row in table.to_pylist()]
+    assert {row["s"] for row in ends} == {large}
+
+
+def test_edges_have_even_numbers_and_gaps_odd_ones() -> None:
+    grid = Grid(10, (0, 3))
+    times = np.arange(-11, 21)
+    numbers = grid.numbers(times)
+    assert (np.diff(numbers) >= 0).all()
+    on_edge = np.isin(times % 10, (0, 3))
+    assert (numbers % 2 == 0).tolist() == on_edge.tolist()
+    assert grid.number(13) - grid.number(0) == 2 * 3
+    assert not Grid(7, (0, 3)).fits
+
+
+def test_columns_that_slices_cannot_have_leave_all_to_the_rows() -> None:
+    every = sf.time(10)
+    long = sf.time(100)
+    assert slices_of(sf.rolling(on="t", every=every, s=sf.sum("x").over(long))).rest is None
+    for columns in (
+        {"s": sf.sum("x").over(sf.time(20))},  # too short to pay
+        {"s": sf.sum("x").over(long), "f": sf.first("x").over(long)},
+        {"s": sf.sum("x").over(long), "r": sf.sum("x").over(5)},
+    ):
+        definition = sf.rolling(on="t", every=every, columns=columns)
+        assert slices_of(definition).rest is definition
