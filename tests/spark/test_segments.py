@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import slidefold as sf
@@ -88,6 +89,10 @@ def test_a_failure_names_column_and_key() -> None:
     for rows in (2, 1000):
         with pytest.raises(ResultOverflowError, match=told):
             folded(definition, table, 20, rows)
+    # A key that is longer than what is held goes by as a stream, and cannot run again.
+    told = r"^the sum needs more than 64 bits where k='k37'$"
+    with pytest.raises(ResultOverflowError, match=told):
+        folded(definition, table.filter(pc.equal(table["k"], "k37")), 1, 1)
     keyless = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
     with pytest.raises(ResultOverflowError, match=r"64 bits in the column 's'$"):
         folded(keyless, table.sort_by("t"), 20, 1000)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from slidefold.columns import run
 from slidefold.columns.compute import Definition
 from slidefold.columns.grouping import group_numbers, without_views
-from slidefold.errors import SlidefoldError
+from slidefold.errors import SlidefoldError, TimeOrderError
 
 # Runs a definition over a table once more.
 Again = Callable[[Any, Any], Any]
@@ -39,6 +39,18 @@ def naming(definition: Definition, table: Any, again: Again = run) -> Iterator[N
         row = _row(_only(definition, column), table, again, error)
         where = "" if row is None else _where(definition, table, row)
         raise type(error)(f"{told} in the column {column!r}{where}") from None
+
+
+@contextmanager
+def naming_key(definition: Definition, table: Any) -> Iterator[None]:
+    """Name the key of a table's first row in an error that is raised inside, over rows of it."""
+    try:
+        yield
+    except TimeOrderError:  # it has its own words for keys
+        raise
+    except SlidefoldError as error:
+        told = re.sub(r" at row \d+", "", str(error))
+        raise type(error)(told + _where(definition, table, 0)) from None
 
 
 def _where(definition: Definition, table: Any, row: int) -> str:

@@ -16,7 +16,7 @@ from slidefold.columns import run
 from slidefold.columns.compute import Definition
 from slidefold.columns.grouping import group_numbers
 from slidefold.errors import TimeOrderError
-from slidefold.spark.naming import naming
+from slidefold.spark.naming import naming, naming_key
 from slidefold.windows import counted
 
 # Rows that are folded at a time: more gain nothing, and all are in memory.
@@ -111,9 +111,11 @@ class _Keys:
         if self.definition.slide is not None:
             yield run(self.definition, pa.Table.from_batches(self._one_key(), schema))
             return
+        first = self.held.slice(0, 1)
         reader = pa.RecordBatchReader.from_batches(schema, self._one_key())
-        for batch in run(self.definition, reader):
-            yield pa.Table.from_batches([batch])
+        with naming_key(self.definition, first):
+            for batch in run(self.definition, reader):
+                yield pa.Table.from_batches([batch])
 
     def _one_key(self) -> Iterator[Any]:
         """Yield the batches of the key at hand; what follows it is held again."""
