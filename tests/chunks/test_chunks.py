@@ -169,6 +169,8 @@ OPERATORS: list[Operator] = [
     sf.median("y"),
     sf.struct(a=sf.sum("x"), b=sf.max_by("s", "x")),
     sf.sum("y", compensated=True),
+    sf.decayed_mean("x", "t", half_life=20),
+    sf.decayed_mean("y", "when", half_life=3e-6),
     Mean("y"),
     Mean("x"),
     Climb("y", "x"),

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from slidefold.columns.chunks import Span
 from slidefold.columns.compute import Definition
+from slidefold.columns.decayed import decayed_parts, fold_decayed
 from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.leaves import Leaf, Path, columns_from, leaves_of
@@ -112,6 +113,9 @@ def _parts(
     if mode == "state" and isinstance(operator, UserOperator):
         states = states_of(operator, columns, lo, hi)
         return [Part(int(n), value=state) for n, state in zip(counts, states, strict=True)]
+    if mode == "decayed":
+        means = decayed_parts(operator, columns, lo, hi)
+        return [Part(int(n), value=mean) for n, mean in zip(counts, means, strict=True)]
     kept = _kept_columns(definition, leaf)
     made = []
     for n, rows in zip(counts, picked(operator, columns, lo, hi), strict=True):
@@ -260,6 +264,9 @@ def _fold_leaf(leaf: Leaf, mode: str, held: _Held, lo: Ints, hi: Ints, middle: P
     elif isinstance(operator, UserOperator) and middle.value is not None:
         around = held.halo, middle.value
         found = fold_around(operator, leaf.window, leaf.algorithm, columns, (lo, hi), around)
+    elif mode == "decayed" and middle.value is not None:
+        around = held.halo, middle.value
+        found = fold_decayed(operator, leaf.window, leaf.algorithm, columns, (lo, hi), around)
     else:
         between = _between(operator, held, middle)
         if between:

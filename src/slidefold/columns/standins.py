@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from slidefold.columns.decayed import merge_decayed
 from slidefold.columns.exact import decimal_pieces
 from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.merging import mergeable
@@ -36,7 +37,7 @@ _ANY = Rows(1)  # frames are given, so that the window does not matter
 
 
 def mode_of(operator: Operator) -> str:
-    """Say how a middle is stood for: "picked", "folded", "merged", "state" or "whole".
+    """Say how a middle is stood for: "picked", "folded", "merged", "state", "decayed" or "whole".
 
     >>> import slidefold as sf
     >>> [mode_of(op) for op in (sf.max("x"), sf.sum("x"), sf.var("x"), sf.collect("x"))]
@@ -50,7 +51,7 @@ def mode_of(operator: Operator) -> str:
         return "picked"
     if operator.name in _BITS or operator.name == "sum":
         return "folded"
-    return "whole"
+    return "decayed" if operator.name == "decayed_mean" else "whole"
 
 
 # ---- rows that are picked -----------------------------------------------------------------------
@@ -237,6 +238,8 @@ def fold_values(operator: Operator, values: Sequence[Any]) -> Any:
         return given[0] if given else None
     if isinstance(operator, UserOperator):
         return combine_states(operator, given)
+    if operator.name == "decayed_mean":
+        return merge_decayed(given)
     if isinstance(given[0], tuple):
         return _two_floats([item for value in given for item in value])
     return reduce(_BITS.get(operator.name, add), given)

@@ -37,11 +37,25 @@ def in_order(operator: Operator) -> bool:
     return isinstance(operator, UserOperator) and not operator.definition.commutative
 
 
+def without_nulls(
+    columns: tuple[Any, ...], lo: Ints, hi: Ints, place: int | None = None
+) -> tuple[tuple[Any, ...], Ints, Ints]:
+    """Drop rows with a null and move frames with them; a place moves as a frame at the end."""
+    if place is not None:
+        lo, hi = np.append(lo, place), np.append(hi, place)
+    valid = present_rows(columns)
+    if valid is None:
+        return columns, lo, hi
+    before = np.concatenate(([0], np.cumsum(valid)))
+    kept = tuple(column.filter(pa.array(valid)) for column in columns)
+    return kept, before[lo], before[hi]
+
+
 def states_of(
     operator: UserOperator, columns: tuple[Any, ...], lo: Ints, hi: Ints
 ) -> list[State | None]:
     """Return the states of ranges of rows in order; None where there is no value."""
-    columns, lo, hi = _present(columns, lo, hi)
+    columns, lo, hi = without_nulls(columns, lo, hi)
     twin = _twin(operator, reads_states=False, gives_states=True)
     data, _ = _kernel(twin, read_inputs(operator, columns), lo, hi)
     held = (hi > lo).tolist()
@@ -67,7 +81,7 @@ def fold_around(
 ) -> Any:
     """Fold frames of rows with a state between them, before the row with the number given."""
     place, state = middle
-    columns, lo, hi = _present(columns, *frames, place)
+    columns, lo, hi = without_nulls(columns, *frames, place)
     place, lo, hi = int(lo[-1]), lo[:-1], hi[:-1]
     rows = np.arange(len(columns[0]))
     twin = _twin(operator, reads_states=False, gives_states=True)
@@ -81,20 +95,6 @@ def fold_around(
     task = Task(operator, window, algorithm, columns, lo, hi)
     last = _twin(operator, reads_states=True, gives_states=False)
     return user_column(operator, *task.kernel(last, _values(fields)))
-
-
-def _present(
-    columns: tuple[Any, ...], lo: Ints, hi: Ints, place: int | None = None
-) -> tuple[tuple[Any, ...], Ints, Ints]:
-    """Drop rows with a null and move frames with them; a place moves as a frame at the end."""
-    if place is not None:
-        lo, hi = np.append(lo, place), np.append(hi, place)
-    valid = present_rows(columns)
-    if valid is None:
-        return columns, lo, hi
-    before = np.concatenate(([0], np.cumsum(valid)))
-    kept = tuple(column.filter(pa.array(valid)) for column in columns)
-    return kept, before[lo], before[hi]
 
 
 def _kernel(twin: UserOperator, values: Any, lo: Ints, hi: Ints) -> tuple[Any, Array]:

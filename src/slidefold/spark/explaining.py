@@ -32,6 +32,7 @@ _WORDS = {
     "folded": "one folded value stands for its middle",
     "merged": "moments stand for its middle, merged by formula",
     "state": "one folded state stands for its middle",
+    "decayed": "one row that weighs as much stands for its middle",
     "apart": "cuts are where sessions end, so that no row travels twice",
     "whole": "all rows of its windows travel, since its state is not split",
 }
