@@ -109,6 +109,8 @@ def test_counts_of_a_sketch_are_bytes() -> None:
         due = [(live.push(value), filters.push(value)) for value in values]
         assert found["r"].to_pylist() == [counted.to_bytes() for counted, _ in due]
         assert found["b"].to_pylist() == [f if f is None else f.to_bytes() for _, f in due]
+    nothing = pa.table({"t": [1], "x": pa.array([None], pa.int64())})
+    assert {made.run(nothing)[name].type for name in ("r", "b")} == {pa.binary()}
     rows = 20_000
     large = pa.table({"t": np.arange(rows), "x": np.zeros(rows)})
     with pytest.raises(sf.errors.DataError, match="2 GB: run fewer than"):

@@ -173,3 +173,20 @@ def test_a_sum_beyond_64_bits_raises() -> None:
     made = made_for(sf.rolling(on="t", s=sf.sum("n").over(sf.time(5))), table)
     with pytest.raises(ResultOverflowError):
         made.push(table, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["mean", "geomean", "relative_variation", "std", "range", "bit_or"]
+)
+def test_unsigned_integers_that_grow(name: str) -> None:
+    """One beyond 2**63 that comes after the first batch, which had none."""
+    make: Any = getattr(sf, name)
+    made = sf.rolling(on="t", r=make("x").over(sf.time(10)))
+    columns = [pa.array(values, pa.uint64()) for values in ([5, 7], [2**64 - 1, 2**63 + 5])]
+    batches = [
+        pa.table({"t": times, "x": x}) for times, x in zip(([1, 2], [3, 4]), columns, strict=True)
+    ]
+    live = made.live(lateness=0, emit="arrival")
+    found = pa.concat_tables([live.feed(batch) for batch in batches])["r"].to_pylist()
+    due = made.run(pa.concat_tables(batches))["r"].to_pylist()
+    assert found == [x if x is None else pytest.approx(x, rel=1e-12) for x in due]

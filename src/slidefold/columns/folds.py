@@ -263,7 +263,7 @@ def _objects(task: Task, data: list[Any]) -> Any:
         return known[task.operator.name](data)
     if task.operator.name == "naive_bayes":
         return bayes_counts(task.operator, data)
-    if any(hasattr(item, "to_bytes") and not isinstance(item, int) for item in data):
+    if task.operator.name in ("bloom", "count_min"):
         return pa.array([None if item is None else item.to_bytes() for item in data], pa.binary())
     try:
         return pa.array(data)

@@ -28,6 +28,7 @@ OPERATORS = {
     "count", "sum", "mean", "geomean", "var", "std", "min", "max", "range", "relative_variation",
     "any", "all", "bit_and", "bit_or", "bit_xor", "covariance", "correlation", "approx_distinct",
 }  # fmt: skip
+_BY_SIZE = ("mean", "geomean", "relative_variation")
 _CLOSED = {(False, True): "right", (True, False): "left", (True, True): "both"}
 
 
@@ -129,6 +130,8 @@ def _reads(operator: str, kind: Any) -> bool:
     if operator in ("min", "max"):  # what is compared by rank is so among the rows of a batch only
         plain = types.is_floating(kind) or types.is_temporal(kind) or types.is_boolean(kind)
         return bool(plain or (types.is_integer(kind) and not types.is_uint64(kind)))
+    if operator in _BY_SIZE and types.is_uint64(kind):  # integers, or floats if one is too large
+        return False
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     return bool(number or operator == "count")
 
