@@ -3,9 +3,8 @@
 // Layout: rows lie group after group, each by time. The start of a window moves on from row to row;
 //   that chain waits about 15 cycles a row. So the starts of all windows are moved in one loop, and
 //   those of one or two windows in several stretches of the block, whose first starts are searched.
-// Invariants: I1 frames never decrease. I2 a frame of row i starts at i or before; one that keeps
-// its
-//   end goes beyond i, one that does not may be empty.
+// Invariants: I1 frames never decrease. I2 a frame of row i starts at i or before; if it keeps its
+//   end it goes beyond i, else it may be empty.
 // Cost: O(rows) a window; six take 3.5x the time of one. Four bytes a row of a block and window.
 // Paper: none.
 #pragma once
