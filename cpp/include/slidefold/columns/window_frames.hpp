@@ -3,10 +3,9 @@
 // Layout: rows lie group after group, each by time. The start of a window moves on from row to row;
 //   that chain waits about 15 cycles a row. So the starts of all windows are moved in one loop, and
 //   those of one or two windows in several stretches of the block, whose first starts are searched.
-// Invariants: I1 frames never decrease. I2 a frame of row i starts at i or before, and ends there
-// or
-//   after; frames that do not keep their end may be empty.
-// Cost: O(rows) a window; six take 3x the time of one. Eight bytes a row of a block and window.
+// Invariants: I1 frames never decrease. I2 a frame of row i starts at i or before; if it keeps its
+//   end it goes beyond i, else it may be empty.
+// Cost: O(rows) a window; six take 3.5x the time of one. Four bytes a row of a block and window.
 // Paper: none.
 #pragma once
 
@@ -79,6 +78,8 @@ class WindowFrames {
  public:
   static constexpr std::size_t kRows = 1024;
   static constexpr std::size_t kChains = 4;    // that overlap, at least
+  static constexpr std::size_t kWide = 8;      // stretches, four times compared at once
+  static constexpr std::size_t kNear = 8;      // times are compared at once
   static constexpr std::size_t kStretch = 64;  // rows, or a search for its start does not pay
 
   // The rows first to last; the windows of the first row may start before it.
@@ -145,29 +146,26 @@ class WindowFrames {
   // The starts of the rows up to `stop`, which are of one group.
   void start_frames(std::size_t stop) {
     const std::size_t count = windows_.size();
-    const std::size_t stretches = (kChains + count - 1) / std::max<std::size_t>(count, 1);
-    const std::size_t rows = stop - row_ >= kStretch * stretches ? (stop - row_) / stretches : 0;
-    std::vector<Chain>& chains = chains_;
-    if (rows > 0) {
-      chains.clear();
-      for (std::size_t w = 0; w < count; ++w) {
-        for (std::size_t s = 0; s < stretches; ++s) {
-          const std::size_t row = row_ + s * rows;
-          const std::size_t from = s == 0 ? from_[w] : start_of(w, row);
-          chains.push_back({windows_[w].reach, row, from, place(w, row)});
-        }
+    std::size_t done = row_;
+#if SLIDEFOLD_WIDE_TIMES
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    const std::size_t near_end =
+        sorted_.start(group_ + 1) - std::min(sorted_.start(group_ + 1), kNear);
+    if (wide_ && near_end > row_ && sorted_.times[row_] >= least + longest_) {
+      const std::size_t rows = (std::min(stop, near_end) - row_) / kWide;
+      if (rows >= kStretch / 2) {
+        for (std::size_t w = 0; w < count; ++w) move_wide(w, rows);
+        done += kWide * rows;
       }
-      move_on(rows);
-      for (std::size_t w = 0; w < count; ++w) from_[w] = chains[(w + 1) * stretches - 1].from;
     }
-    const std::size_t done = row_ + rows * stretches;
-    if (done == stop) return;
-    chains.clear();
-    for (std::size_t w = 0; w < count; ++w) {
-      chains.push_back({windows_[w].reach, done, from_[w], place(w, done)});
+#endif
+    const std::size_t stretches = (kChains + count - 1) / std::max<std::size_t>(count, 1);
+    const std::size_t rows = (stop - done) / stretches;
+    if (rows >= kStretch) {
+      move_on(done, rows, stretches);
+      done += rows * stretches;
     }
-    move_on(stop - done);
-    for (std::size_t w = 0; w < count; ++w) from_[w] = chains[w].from;
+    if (done < stop) move_on(done, stop - done, 1);
   }
 
   std::uint32_t* place(std::size_t window, std::size_t row) {
@@ -181,12 +179,16 @@ class WindowFrames {
     return static_cast<std::size_t>(found - times);
   }
 
-  void move_on(std::size_t rows) {
-#if SLIDEFOLD_WIDE_TIMES
-    constexpr auto least = std::numeric_limits<std::int64_t>::min();
-    const bool early = sorted_.times[row_] < least + longest_;
-    if (wide_) return early ? move_wide<true>(rows) : move_wide<false>(rows);
-#endif
+  // The starts of all windows in stretches of `rows` from `first` on.
+  void move_on(std::size_t first, std::size_t rows, std::size_t stretches) {
+    chains_.clear();
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      for (std::size_t s = 0; s < stretches; ++s) {
+        const std::size_t row = first + s * rows;
+        chains_.push_back(
+            {windows_[w].reach, row, s == 0 ? from_[w] : start_of(w, row), place(w, row)});
+      }
+    }
     const std::int64_t* const times = sorted_.times;
     const std::size_t end = sorted_.start(group_ + 1);
     for (std::size_t i = 0; i < rows; ++i) {
@@ -206,47 +208,63 @@ class WindowFrames {
         chain.lo[i] = static_cast<std::uint32_t>(from);
       }
     }
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      from_[w] = chains_[(w + 1) * stretches - 1].from;
+    }
   }
 
 #if SLIDEFOLD_WIDE_TIMES
-  // The same with four times in a register: half the time for six windows.
-  template <bool kEarly>
-  __attribute__((target("avx2,popcnt"))) void move_wide(std::size_t rows) {
+  // One window in eight stretches of `rows`, whose starts wait 18 cycles each. Eight times are
+  // compared at once, since random rows pass four or more in one of fifty steps: six windows over a
+  // million rows take 14 ms, 19 with four times, 21 by move_on. No start comes near the end of its
+  // group.
+  __attribute__((target("avx2,popcnt"))) void move_wide(std::size_t window, std::size_t rows) {
     const std::int64_t* const times = sorted_.times;
-    const std::size_t end = sorted_.start(group_ + 1);
-    Chain* const first = chains_.data();
-    Chain* const last = first + chains_.size();
+    const std::int64_t* const own = times + row_;
+    const std::int64_t reach = windows_[window].reach;
+    const __m256i far = _mm256_set1_epi64x(reach);
+    std::uint32_t* const lo = place(window, row_);
+    std::size_t from[kWide];
+    from[0] = from_[window];
+    for (std::size_t s = 1; s < kWide; ++s) from[s] = start_of(window, row_ + s * rows);
     for (std::size_t i = 0; i < rows; ++i) {
-      for (Chain* chain = first; chain != last; ++chain) {
-        const std::int64_t time = times[chain->row + i];
-        const std::int64_t since = kEarly ? time_before(time, chain->reach) : time - chain->reach;
-        const __m256i bound = _mm256_set1_epi64x(since);
-        std::size_t from = chain->from;
-        int passed = 15;
-        while (passed == 15 && from + 4 <= end) {
-          const auto* const four = reinterpret_cast<const __m256i*>(times + from);
-          const __m256i before = _mm256_cmpgt_epi64(bound, _mm256_loadu_si256(four));
-          passed = _mm256_movemask_pd(_mm256_castsi256_pd(before));
-          from += static_cast<std::size_t>(_mm_popcnt_u32(static_cast<unsigned>(passed)));
+#pragma GCC unroll 8
+      for (std::size_t s = 0; s < kWide; ++s) {
+        const std::size_t row = s * rows + i;
+        const __m256i since = _mm256_sub_epi64(_mm256_set1_epi64x(own[row]), far);
+        const auto* const next = reinterpret_cast<const __m256i*>(times + from[s]);
+        const __m256i four = _mm256_cmpgt_epi64(since, _mm256_loadu_si256(next));
+        const __m256i more = _mm256_cmpgt_epi64(since, _mm256_loadu_si256(next + 1));
+        const int passed = _mm256_movemask_ps(
+            _mm256_castsi256_ps(_mm256_packs_epi32(four, more)));  // a bit for each
+        from[s] += static_cast<std::size_t>(_mm_popcnt_u32(static_cast<unsigned>(passed)));
+        if (passed == 255) [[unlikely]] {
+          while (times[from[s]] < own[row] - reach) ++from[s];
         }
-        if (passed == 15) [[unlikely]] {
-          while (times[from] < since) ++from;
-        }
-        chain->from = from;
-        chain->lo[i] = static_cast<std::uint32_t>(from);
+        lo[row] = static_cast<std::uint32_t>(from[s]);
       }
     }
+    from_[window] = from[kWide - 1];
   }
 #endif
 
   void end_closed(std::size_t stop) {
     const std::int64_t* const times = sorted_.times;
     const std::size_t end = sorted_.start(group_ + 1);
+    std::uint32_t* const hi = hi_closed_.data() + (row_ - begin_);
+    const std::size_t rows = stop - row_;
+    bool alone = stop == end || times[stop - 1] < times[stop];
+    for (std::size_t row = row_ + 1; row < stop; ++row) alone &= times[row - 1] < times[row];
+    if (alone) {
+      const auto first = static_cast<std::uint32_t>(row_ + 1);
+      for (std::uint32_t i = 0; i < rows; ++i) hi[i] = first + i;
+      return;
+    }
+    itself_ = false;
     std::size_t to = row_;
-    for (std::size_t row = row_; row < stop; ++row) {
-      while (to < end && times[to] <= times[row]) ++to;
-      hi_closed_[row - begin_] = static_cast<std::uint32_t>(to);
-      itself_ &= to == row + 1;
+    for (std::size_t i = 0; i < rows; ++i) {
+      while (to < end && times[to] <= times[row_ + i]) ++to;
+      hi[i] = static_cast<std::uint32_t>(to);
     }
   }
 
