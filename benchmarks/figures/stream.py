@@ -4,7 +4,7 @@ All sides read the same files, one a micro-batch, and write nowhere. The floor i
 (pack, a stateful operator, unpack) with a processor that sends rows back and keeps nothing. Spark's
 sliding windows and its state a key get fewer rows where they are slow; costs are a row. The first
 batches start workers and compile; the rest count, at their median. A run that does not count comes
-before all others, since Java compiles for a minute, and ours and the floor take turns.
+before all others, since Java goes on compiling for many batches, and ours and the floor take turns.
 
 The session is what a machine of a few cores would be given. One partition of state: one worker
 folds faster than Spark brings rows, and each further one has its own store, commit and worker in

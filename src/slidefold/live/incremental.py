@@ -218,7 +218,7 @@ class Incremental:
         self.definition, self.clock = definition, clock
         schema = rows.schema
         self.chosen = self.choose(schema) if wanted else []
-        # A third of the time of a batch would go into texts.
+        # Texts of integers took 7% of the time of a batch.
         self.whole = whole_keys(schema, definition.by)
         self.rest = definition
         if self.chosen:

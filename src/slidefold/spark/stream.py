@@ -198,8 +198,9 @@ def _workers_of_its_own(session: SparkSession) -> Iterator[None]:
     """Keep the workers of the stage that is made now apart from all others.
 
     Spark hands out idle workers in turn, whatever they ran before, among those that were started
-    with the same environment. With workers of its own the stage finds most engines where it left
-    them; among those of all stages most of them had to catch up, which took as long as folding.
+    with the same environment: among those of all stages an engine is often in another one. With
+    workers of its own there are as many as tasks. Which task gets which is left to chance still:
+    with two partitions half of the engines catch up.
     """
     environment = session.sparkContext.environment
     environment[_STAGE] = "state"
