@@ -35,7 +35,7 @@ from slidefold.state import pack, unpack
 # byte.
 ENTRY_BYTES = 1 << 20
 # 100,000 rows of three integers are 7 bytes a row then and not 24; that takes 9 ms to write and 4
-# to read, and a megabyte takes Spark 5 ms and 20 ms.
+# ms to read, and a megabyte takes Spark 5 ms and 20 ms.
 _CODEC, _SMALL = "zstd", 1024
 _KIND = "a bucket's log"
 _NEVER = 2**63 - 1
