@@ -168,14 +168,28 @@ struct Binary final : Codec {
 };
 
 // The Decimal of these digits, `scale` of them behind the point.
-nb::object with_point(std::string digits, int scale, const nb::object& type) {
-  const bool negative = digits[0] == '-';
-  if (negative) digits.erase(0, 1);
-  const auto behind = static_cast<std::size_t>(scale);
-  if (digits.size() <= behind) digits.insert(0, behind + 1 - digits.size(), '0');
-  if (behind > 0) digits.insert(digits.size() - behind, ".");
-  if (negative) digits.insert(0, "-");
-  return type(nb::str(digits.c_str()));
+nb::object with_point(const std::string& digits, int scale, const nb::object& type) {
+  return type(nb::str((digits + "E-" + std::to_string(scale)).c_str()));
+}
+
+// A Decimal or an integer times `factor`, which must be a whole number.
+nb::object scaled_up(PyObject* value, const nb::object& type, const nb::object& factor,
+                     const std::string& name) {
+  const bool decimal = PyObject_IsInstance(value, type.ptr()) == 1;
+  if (!decimal && (!PyLong_Check(value) || PyBool_Check(value))) due("a Decimal", value);
+  const nb::object ratio = nb::steal(PyObject_CallMethod(value, "as_integer_ratio", nullptr));
+  if (!ratio.is_valid()) {  // NaN and infinities
+    PyErr_Clear();
+    due("a finite Decimal", value);
+  }
+  const nb::object scaled =
+      nb::steal(checked(PyNumber_Multiply(PyTuple_GET_ITEM(ratio.ptr(), 0), factor.ptr())));
+  const nb::object both =
+      nb::steal(checked(PyNumber_Divmod(scaled.ptr(), PyTuple_GET_ITEM(ratio.ptr(), 1))));
+  if (PyObject_IsTrue(PyTuple_GET_ITEM(both.ptr(), 1)) != 0) {
+    due("a Decimal that fits " + name, value);
+  }
+  return nb::borrow(PyTuple_GET_ITEM(both.ptr(), 0));
 }
 
 // Up to 18 digits, of which `scale` are behind the point.
@@ -195,22 +209,10 @@ struct Decimal final : Codec {
     return result;
   }
   PyObject* in(PyObject* value) const override {
-    const bool decimal = PyObject_IsInstance(value, type.ptr()) == 1;
-    if (!decimal && (!PyLong_Check(value) || PyBool_Check(value))) due("a Decimal", value);
-    const nb::object ratio = nb::steal(PyObject_CallMethod(value, "as_integer_ratio", nullptr));
-    if (!ratio.is_valid()) {  // NaN and infinities
-      PyErr_Clear();
-      due("a finite Decimal", value);
-    }
-    const nb::object scaled =
-        nb::steal(checked(PyNumber_Multiply(PyTuple_GET_ITEM(ratio.ptr(), 0), factor.ptr())));
-    const nb::object both =
-        nb::steal(checked(PyNumber_Divmod(scaled.ptr(), PyTuple_GET_ITEM(ratio.ptr(), 1))));
+    const nb::object scaled = scaled_up(value, type, factor, name);
     int overflow = 0;
-    const long long whole =
-        PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(both.ptr(), 0), &overflow);
-    const bool rest = PyObject_IsTrue(PyTuple_GET_ITEM(both.ptr(), 1)) != 0;
-    if (rest || overflow != 0 || whole >= limit || whole <= -limit) {
+    const long long whole = PyLong_AsLongLongAndOverflow(scaled.ptr(), &overflow);
+    if (overflow != 0 || whole >= limit || whole <= -limit) {
       due("a Decimal that fits " + name, value);
     }
     return checked(PyLong_FromLongLong(whole));
@@ -236,21 +238,9 @@ struct WideDecimal final : Codec {
     return nb::steal(checked(PyNumber_Power(ten.ptr(), exponent.ptr(), Py_None)));
   }
   PyObject* in(PyObject* value) const override {
-    const bool decimal = PyObject_IsInstance(value, type.ptr()) == 1;
-    if (!decimal && (!PyLong_Check(value) || PyBool_Check(value))) due("a Decimal", value);
-    const nb::object ratio = nb::steal(PyObject_CallMethod(value, "as_integer_ratio", nullptr));
-    if (!ratio.is_valid()) {  // NaN and infinities
-      PyErr_Clear();
-      due("a finite Decimal", value);
-    }
-    const nb::object scaled =
-        nb::steal(checked(PyNumber_Multiply(PyTuple_GET_ITEM(ratio.ptr(), 0), factor.ptr())));
-    const nb::object both =
-        nb::steal(checked(PyNumber_Divmod(scaled.ptr(), PyTuple_GET_ITEM(ratio.ptr(), 1))));
-    const nb::object whole = nb::borrow(PyTuple_GET_ITEM(both.ptr(), 0));
+    const nb::object whole = scaled_up(value, type, factor, name);
     const nb::object size = nb::steal(checked(PyNumber_Absolute(whole.ptr())));
-    const bool rest = PyObject_IsTrue(PyTuple_GET_ITEM(both.ptr(), 1)) != 0;
-    if (rest || PyObject_RichCompareBool(size.ptr(), limit.ptr(), Py_GE) != 0) {
+    if (PyObject_RichCompareBool(size.ptr(), limit.ptr(), Py_GE) != 0) {
       due("a Decimal that fits " + name, value);
     }
     const nb::object moved = nb::steal(checked(PyNumber_Add(whole.ptr(), limit.ptr())));
