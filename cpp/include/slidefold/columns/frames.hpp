@@ -24,6 +24,21 @@ struct TimeReach {
   bool keeps_end = true;
 };
 
+// The first row from `from` on whose time is not before `since`.
+inline std::size_t first_since(const std::int64_t* times, std::size_t from, std::size_t end,
+                               std::int64_t since) {
+  // How far is a guess that fails about once a row; counting four at a time does not guess.
+  while (from + 4 <= end) {
+    const std::size_t passed = static_cast<std::size_t>(times[from] < since) +
+                               (times[from + 1] < since) + (times[from + 2] < since) +
+                               (times[from + 3] < since);
+    from += passed;
+    if (passed < 4) break;
+  }
+  while (from < end && times[from] < since) ++from;
+  return from;
+}
+
 inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_t end,
                         TimeReach window, std::int64_t* lo, std::int64_t* hi) {
   if (begin == end) return;
@@ -33,16 +48,7 @@ inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_
   for (std::size_t row = begin; row < end; ++row) {
     const std::int64_t time = times[row];
     if (time >= least + reach) {  // else the window starts before all times
-      const std::int64_t since = time - reach;
-      // How far is a guess that fails about once a row; counting four at a time does not guess.
-      while (from + 4 <= end) {
-        const std::size_t passed = static_cast<std::size_t>(times[from] < since) +
-                                   (times[from + 1] < since) + (times[from + 2] < since) +
-                                   (times[from + 3] < since);
-        from += passed;
-        if (passed < 4) break;
-      }
-      while (from < end && times[from] < since) ++from;
+      from = first_since(times, from, end, time - reach);
     }
     to = std::max(to, from);
     if (window.keeps_end) {

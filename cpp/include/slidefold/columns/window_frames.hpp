@@ -194,18 +194,8 @@ class WindowFrames {
     for (std::size_t i = 0; i < rows; ++i) {
       for (Chain& chain : chains_) {
         const std::int64_t since = time_before(times[chain.row + i], chain.reach);
-        std::size_t from = chain.from;
-        // How far is a guess that fails about once a row; counting four at a time does not guess.
-        while (from + 4 <= end) {
-          const std::size_t passed = static_cast<std::size_t>(times[from] < since) +
-                                     (times[from + 1] < since) + (times[from + 2] < since) +
-                                     (times[from + 3] < since);
-          from += passed;
-          if (passed < 4) break;
-        }
-        while (times[from] < since) ++from;  // ends at the row itself
-        chain.from = from;
-        chain.lo[i] = static_cast<std::uint32_t>(from);
+        chain.from = first_since(times, chain.from, end, since);
+        chain.lo[i] = static_cast<std::uint32_t>(chain.from);
       }
     }
     for (std::size_t w = 0; w < windows_.size(); ++w) {
