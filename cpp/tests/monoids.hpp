@@ -17,6 +17,12 @@ using Random = std::mt19937_64;
 
 inline std::size_t below(Random& random, std::size_t limit) { return random() % limit; }
 
+// Neither commutes nor associates: only the same combines of the same arguments give the same fold.
+inline std::uint64_t mixed(std::uint64_t older, std::uint64_t newer) {
+  const std::uint64_t both = (older ^ 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd + newer;
+  return (both ^ (both >> 29)) * 0xbf58476d1ce4e5b9;
+}
+
 struct Failure : std::runtime_error {
   Failure() : std::runtime_error("the operator fails") {}
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "monoids.hpp"
 #include "slidefold/algorithms/daba_lite.hpp"
 #include "slidefold/algorithms/two_stacks_lite.hpp"
 #include "slidefold/columns/daba.hpp"
@@ -22,7 +23,6 @@ namespace {
 
 std::uint64_t calls = 0, lifts = 0;
 
-// Neither commutes nor associates: only the same combines of the same arguments give the same fold.
 template <bool kCheap>
 struct Tree {
   static constexpr bool cheap_lift = kCheap;
@@ -30,8 +30,7 @@ struct Tree {
   State identity() const { return 0; }
   State combine(State older, State newer) const {
     ++calls;
-    const State mixed = (older ^ 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd + newer;
-    return (mixed ^ (mixed >> 29)) * 0xbf58476d1ce4e5b9;
+    return test::mixed(older, newer);
   }
   static State lift(std::size_t row) { return ++lifts, (row + 1) * 0x94d049bb133111eb; }
 };
