@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <type_traits>
 
 #include "registry.hpp"
 #include "slidefold/algorithms/keyed_windows.hpp"
@@ -48,6 +50,7 @@ class KeyedFaceOf final : public KeyedFace {
  public:
   explicit KeyedFaceOf(const Op& op) : op_(op), windows_(op) {
     calls_out_ = true;  // a batch may run without the GIL: nobody else may come in meanwhile
+    if constexpr (kMeasured) magnitudes_.emplace(0);
   }
 
   KeyedPtr clone() const override { return std::make_unique<KeyedFaceOf>(*this); }
@@ -80,10 +83,11 @@ class KeyedFaceOf final : public KeyedFace {
       windows_.evict(first, 1 + times.size(), [&](Slot slot) { emptied.push_back(slot); });
     };
     if (columns.needs_gil()) {
+      if constexpr (kMeasured) magnitudes_.reset();
       guarded(run);
     } else {
       nb::gil_scoped_release without_gil;
-      guarded(run);
+      surely_fits(columns) ? run() : guarded(run);
     }
     for (std::size_t row = 0; row < slots.size(); ++row) {
       if (slots[row] == kNoSlot) columns.blank(row);
@@ -100,7 +104,10 @@ class KeyedFaceOf final : public KeyedFace {
   }
   std::pair<Tick, Tick> ends(Slot slot) const override { return windows_.ends(slot); }
   void save(Saver& a, Slot slot) override { windows_.archive(a, slot); }
-  void load(Loader& a, Slot slot) override { windows_.archive(a, slot); }
+  void load(Loader& a, Slot slot) override {
+    if constexpr (kMeasured) magnitudes_.reset();
+    windows_.archive(a, slot);
+  }
   KeyedPtr fresh() const override { return std::make_unique<KeyedFaceOf>(op_); }
   void sweep(Tick first, std::vector<Slot>& emptied) override {
     guarded([&] {
@@ -109,6 +116,21 @@ class KeyedFaceOf final : public KeyedFace {
   }
 
  private:
+  static constexpr bool kMeasured = requires(State state) { Op::fits(Op::magnitude(state)); };
+
+  // Says that no result can fail, however large, so that the batch needs no journal: all values
+  // that ever came in fit together.
+  bool surely_fits(const Columns<Op>& columns) {
+    if constexpr (kMeasured) {
+      if (!magnitudes_) return false;
+      for (std::size_t row = 0; row < columns.rows(); ++row) {
+        *magnitudes_ += Op::magnitude(columns.lift(row));
+      }
+      return Op::fits(*magnitudes_);
+    }
+    return false;
+  }
+
   template <class Step>
   auto guarded(Step&& step) {
     if constexpr (fallible_v<Op>) {
@@ -117,8 +139,12 @@ class KeyedFaceOf final : public KeyedFace {
     return step();
   }
 
+  struct Nothing {};
+
   Op op_;
   KeyedWindows<Op> windows_;
+  // Of all values that came in; nothing if that is not known.
+  std::conditional_t<kMeasured, std::optional<State>, Nothing> magnitudes_{};
 };
 
 KeyedPtr make_keyed(const Spec& spec);

@@ -1,4 +1,5 @@
 // Keyed windows in lockstep with a map of maps, strings that do not commute, and failures.
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -25,7 +26,8 @@ struct Concat {
 
 using Truth = std::map<Slot, std::map<std::int64_t, std::string>>;
 
-void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool failing) {
+void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool failing,
+              int longest = 40) {
   std::mt19937 random(seed);
   const auto draw = [&](int below) {
     return static_cast<int>(random() % static_cast<unsigned>(below));
@@ -33,8 +35,10 @@ void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool f
   int fuse = 0;
   KeyedWindows<Concat> windows(Concat{&fuse});
   Truth truth;
-  std::int64_t now = 0, watermark = -1'000'000;
-  const std::int64_t range = 1 + draw(40);
+  // Without a watermark nothing may ever leave.
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+  std::int64_t now = 0, watermark = kNever;
+  const std::int64_t range = 1 + draw(longest);
   for (int batch = 0; batch < 120; ++batch) {
     const std::size_t rows = static_cast<std::size_t>(draw(static_cast<int>(most_rows)));
     std::vector<Slot> slots;
@@ -60,9 +64,10 @@ void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool f
             CHECK(empty ? state.empty() && inserted[i] == 0 : !state.empty());
             results[i] = state;
           });
-      if (draw(2) == 0) watermark = std::max(watermark, now - spread / 2);
+      if (draw(2) == 0 && batch > 40) watermark = std::max(watermark, now - spread / 2);
       std::vector<Slot> emptied;
-      windows.evict(watermark - range + 1, 8, [&](Slot slot) { emptied.push_back(slot); });
+      const std::int64_t kept = watermark == kNever ? kNever : watermark - range + 1;
+      windows.evict(kept, 8, [&](Slot slot) { emptied.push_back(slot); });
       for (const Slot slot : emptied) CHECK(windows.empty(slot));
     };
     const std::int64_t old = watermark;
@@ -112,10 +117,25 @@ void lockstep_all(bool failing) {
     lockstep(seed, 1, 600, 300, failing);
     lockstep(seed, 5, 40, 40, failing);
     lockstep(seed, 300, 20, 100, failing);
+    lockstep(seed, 2, 20, 60, failing, 900);  // rows of a batch share most of their windows
   }
 }
 
 }  // namespace
 
+TEST(keys_that_were_loaded_are_swept_before_any_push) {
+  KeyedWindows<Concat> windows(Concat{});
+  windows.push(
+      {0, 1}, {5, 50}, [](std::size_t) { return true; }, [](std::size_t) { return "x"; },
+      [](std::int64_t t) { return t - 9; }, [](std::int64_t t) { return t; },
+      [](std::size_t, const std::string&, bool) {});
+  Saver saver;
+  windows.archive(saver, 0);
+  KeyedWindows<Concat> loaded(Concat{});
+  Loader loader(saver.bytes());
+  loaded.archive(loader, 0);
+  loaded.evict(10, 1, [](Slot) {});
+  CHECK(loaded.empty(0));
+}
 TEST(batches_answer_as_recalculation_does) { lockstep_all(false); }
 TEST(a_batch_that_fails_leaves_no_trace) { lockstep_all(true); }

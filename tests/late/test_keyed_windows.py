@@ -247,3 +247,29 @@ def test_bad_arguments() -> None:
     windows.push([1], [5], [1.0], watermark=20)
     with pytest.raises(WindowError, match="no window can end at 12"):
         windows.query(1, at=12)
+
+
+@pytest.mark.parametrize("how", ["arrays", "lists", "loaded"])
+def test_integer_sums_that_grow_too_large_are_refused_whole(how: str) -> None:
+    """Small values need no journal; the first that might not fit together do."""
+    rng = random.Random(how)
+    windows = KeyedWindows(sf.sum(dtype="int64"), sf.time(10**6))
+    held = 0
+    for batch in range(60):
+        exact = 2**56 if batch < 40 else 2**60
+        values = np.array([rng.randrange(-exact, 2 * exact) for _ in range(5)])
+        times = np.arange(5) + 5 * batch
+        given: Any = values.tolist() if how == "lists" else values
+        sums = np.cumsum([held, *values.tolist()], dtype=object)[1:].tolist()
+        if all(-(2**63) <= total < 2**63 for total in sums):
+            assert windows.push([7] * 5, times, given).to_pylist() == sums
+            held = sums[-1]
+        else:
+            with pytest.raises(OverflowError, match="64 bits"):
+                windows.push([7] * 5, times, given)
+            windows.check()
+            assert (windows.query(7), windows.entries) == (held, 5 * batch)
+            return
+        if how == "loaded":
+            windows = KeyedWindows.from_bytes(windows.to_bytes())
+    raise AssertionError("no sum was too large")

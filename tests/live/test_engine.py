@@ -145,3 +145,15 @@ def test_keys_of_any_type_travel(kind: Any) -> None:
     expected = definition.run(rows([1, 3, 2, 3], ["a", "b", "b", "c"]))
     assert second.schema.equals(expected.schema)
     assert_rows(pa.concat_tables([first, second]), expected)
+
+
+def test_rows_before_the_first_watermark_stay() -> None:
+    """Long windows of a key were emptied as long as nobody had told a watermark."""
+    definition = sf.rolling(on="t", by="k", n=sf.sum("x").over(sf.time(10_000)))
+    schema = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.int64()})
+    engine = Engine(definition, schema, "arrival")
+    for batch in range(3):
+        times = list(range(300 * batch, 300 * batch + 300))
+        rows = pa.table({"t": times, "k": ["a"] * 300, "x": [1] * 300}, schema=schema)
+        found = engine.take(rows, None)
+        assert found["n"].to_pylist()[-1] == 300 * batch + 300

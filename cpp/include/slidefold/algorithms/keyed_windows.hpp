@@ -5,9 +5,10 @@
 // Invariants: I1 times of a run ascend. I2 a run has at most kLong entries, a tree at least kShort.
 //   I3 entries() is the number of all. I4 trees hold their own.
 // Cost: a batch of m rows O(m) plus per key the entries that its rows' windows span, if it holds a
-//   run, or O(log d) a row, if a tree. Evicting: O(keys of the batch), and a share of all others,
-//   so that each is swept once in a while.
-// Paper: fiba-bulk for the trees; runs are answered like Two-Stacks.
+//   run. If a tree: O(log d) for rows whose windows have most in common, else O(log d) a row.
+//   Evicting: O(keys of the batch), and a share of all others, so that each is swept once in a
+//   while.
+// Paper: fiba-bulk for the trees; runs, and what rows do not share, are answered like Two-Stacks.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +31,7 @@ class KeyedWindows {
   using Time = std::int64_t;
   using Tree = Fiba<Op, Time>;
   static constexpr std::size_t kLong = 192, kShort = 48;
+  static constexpr std::size_t kTogether = 3;  // rows that are worth a walk around their middle
 
   explicit KeyedWindows(Op op) : op_(std::move(op)) {}
 
@@ -89,7 +91,8 @@ class KeyedWindows {
     more = std::min(more, stores_.size());
     for (std::size_t i = 0; i < more; ++i) {
       if (sweep_ >= stores_.size()) sweep_ = 0;
-      evict_slot(static_cast<Slot>(sweep_++), first, emptied);
+      const auto slot = static_cast<Slot>(sweep_++);
+      if (stores_[slot].batch != batch_) evict_slot(slot, first, emptied);
     }
   }
   std::size_t stores() const { return stores_.size(); }
@@ -341,6 +344,7 @@ class KeyedWindows {
   void answer(const Store& store, const std::uint32_t* first, const std::uint32_t* last,
               const std::vector<Time>& times, Since& since, Until& until, Emit& emit) {
     if (store.tree) {
+      if (answer_together(*store.tree, first, last, times, since, until, emit)) return;
       for (const std::uint32_t* row = first; row != last; ++row) {
         fiba::Folder<Op> fold(op_);
         store.tree->add_range(since(times[*row]), until(times[*row]), fold);
@@ -382,6 +386,55 @@ class KeyedWindows {
     }
   }
 
+  // Answers rows in time order whose windows have a middle in common, which is folded once: what
+  // lies before it is in suffixes_, what lies behind it in `back`. False, and nothing is answered,
+  // if there is no middle, or if more lies around it than is worth a walk.
+  template <class Since, class Until, class Emit>
+  bool answer_together(const Tree& tree, const std::uint32_t* first, const std::uint32_t* last,
+                       const std::vector<Time>& times, Since& since, Until& until, Emit& emit) {
+    const auto rows = static_cast<std::size_t>(last - first);
+    const Time since_first = since(times[*first]), since_last = since(times[last[-1]]);
+    const Time until_first = until(times[*first]), until_last = until(times[last[-1]]);
+    if (rows < kTogether || until_first < since_last) return false;
+    const auto gather = [&](std::vector<Entry>& into, Time from, Time to) {
+      into.clear();
+      return tree.visit_range(from, to, [&](Time time, const State& state) {
+        into.push_back({time, state});
+        return into.size() <= 4 * rows;
+      });
+    };
+    older_.clear();
+    newer_.clear();
+    if (since_first < since_last && !gather(older_, since_first, since_last - 1)) return false;
+    if (until_first < until_last && !gather(newer_, until_first + 1, until_last)) return false;
+    fiba::Folder<Op> middle(op_), back(op_);
+    tree.add_range(since_last, until_first, middle);
+    const bool any = middle.any();
+    suffixes_.clear();
+    suffixes_.push_back(middle.take());
+    for (std::size_t i = older_.size(); i-- > 0;) {
+      const bool alone = !any && suffixes_.size() == 1;
+      suffixes_.push_back(alone ? older_[i].state
+                                : State(op_.combine(older_[i].state, suffixes_.back())));
+    }
+    std::size_t lo = 0, hi = 0;
+    for (const std::uint32_t* row = first; row != last; ++row) {
+      for (const Time from = since(times[*row]); lo < older_.size() && older_[lo].time < from;)
+        ++lo;
+      for (const Time to = until(times[*row]); hi < newer_.size() && newer_[hi].time <= to; ++hi) {
+        back.add(newer_[hi].state);
+      }
+      const State& front = suffixes_[older_.size() - lo];
+      const bool fronted = any || lo < older_.size();
+      if (fronted && back.any()) {
+        emit(*row, State(op_.combine(front, back.peek())), false);
+      } else {
+        emit(*row, back.any() ? back.peek() : front, !fronted && !back.any());
+      }
+    }
+    return true;
+  }
+
   // Folds of [i, hi) for i from hi - 1 down to lo.
   void fill_suffixes(const Entry* run, std::size_t lo, std::size_t hi) {
     for (std::size_t i = hi; i-- > lo;) {
@@ -397,7 +450,7 @@ class KeyedWindows {
     if (before == 0) return;
     open(slot);
     if (store.tree) {
-      store.tree->bulk_evict(first - 1);
+      if (store.tree->oldest() < first) store.tree->bulk_evict(first - 1);
       if (!keeps_ && store.tree->size() < kShort) fell(store);
     } else {
       std::size_t gone = 0;
@@ -412,7 +465,7 @@ class KeyedWindows {
   Op op_;
   std::vector<Store> stores_;
   std::uint64_t entries_ = 0;
-  std::uint32_t batch_ = 0;
+  std::uint32_t batch_ = 1;  // no store has it before the first push
   std::size_t sweep_ = 0;
   // Of the last batch.
   std::vector<Slot> touched_;
@@ -422,6 +475,7 @@ class KeyedWindows {
   std::vector<Time> bulk_times_;
   std::vector<State> bulk_states_;
   std::vector<State> suffixes_;
+  std::vector<Entry> older_, newer_;
   // Of the transaction that is open.
   bool keeps_ = false;
   std::uint64_t transaction_ = 0, kept_entries_ = 0;

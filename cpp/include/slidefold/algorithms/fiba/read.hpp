@@ -3,6 +3,7 @@
 // Layout: that of tree.hpp; nothing is kept here.
 // Invariants: those of tree.hpp; check() verifies each.
 // Cost: query(since, until) O(log d_from + log d_to + log n_sub). for_each O(n). next O(log d).
+//   visit_range as the query, and the entries that it visits.
 // Paper: fiba-out-of-order, section 4. Its figure 10 tests i + 1 < arity - 2 in line 20, which
 //   leaves out a child; i + 1 < arity - 1 is meant. Its i_from is the smallest such index, i_to
 //   the largest.
@@ -38,9 +39,17 @@ class ReadTree : public Tree<Op, Time> {
   // Adds the entries with since <= time <= until to a fold.
   void add_range(Time since, Time until, Folder<Op>& result) const {
     if (empty() || until < since) return;
-    const auto [l, side] = this->join(since, until);
-    add(l, side == Base::Side::kLeft ? this->level(l).left.node : this->level(l).right.node, &since,
-        &until, result);
+    const auto [l, id] = cover(since, until);
+    add(l, id, &since, &until, result);
+  }
+
+  // Calls visit(time, state) in time order for since <= time <= until, as long as it says true;
+  // says whether it always did.
+  template <class Visit>
+  bool visit_range(Time since, Time until, Visit&& visit) const {
+    if (empty() || until < since) return true;
+    const auto [l, id] = cover(since, until);
+    return walk_range(l, id, since, until, visit);
   }
 
   // Calls visit(time, state) in time order.
@@ -105,6 +114,13 @@ class ReadTree : public Tree<Op, Time> {
   using typename Base::NodeView;
 
  private:
+  // The lowest spine node below which all times of a range lie, and its level.
+  std::pair<int, NodeId> cover(Time since, Time until) const {
+    const auto [l, side] = this->join(since, until);
+    const auto& level = this->level(l);
+    return {l, side == Base::Side::kLeft ? level.left.node : level.right.node};
+  }
+
   // Adds what lies in the range, at least one bound given, or a spine node's whole subtree. A bound
   // that the subtree cannot reach is null: it is not looked at again.
   void add(int l, NodeId id, const Time* since, const Time* until, Folder<Op>& result) const {
@@ -138,6 +154,19 @@ class ReadTree : public Tree<Op, Time> {
       visit(node.times()[i], static_cast<const State&>(node.values()[i]));
     }
     if (l > 0) walk(l - 1, node.children()[node.size()], visit);
+  }
+
+  template <class Visit>
+  bool walk_range(int l, NodeId id, Time since, Time until, Visit& visit) const {
+    const NodeView node = nodes_.at(l, id);
+    const Index end = Base::upper_bound(node, until);
+    for (Index i = Base::lower_bound(node, since); i <= end; ++i) {
+      if (l > 0 && !walk_range(l - 1, node.children()[i], since, until, visit)) return false;
+      if (i < end && !visit(node.times()[i], static_cast<const State&>(node.values()[i]))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // The fold and number of all entries below.
