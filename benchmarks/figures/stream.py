@@ -2,9 +2,10 @@
 
 All sides read the same files, one a micro-batch, and write nowhere. The floor is the same plumbing
 (pack, a stateful operator, unpack) with a processor that sends rows back and keeps nothing. Spark's
-sliding windows and its state a key get fewer rows where they are slow; costs are a row. The first
-batches start workers and compile; the rest count, at their median. A run that does not count comes
-before all others, since Java goes on compiling for many batches, and ours and the floor take turns.
+state a key gets fewer rows, since it is slow; costs are a row. Where the length of a window is what
+matters, batches are so long that the longest is full half of the time. The first batches start
+workers and compile; the rest count, at their median. A run that does not count comes before all
+others, since Java goes on compiling for many batches, and ours and the floor take turns.
 
 The session is what a machine of a few cores would be given. One partition of state: one worker
 folds faster than Spark brings rows, and each further one has its own store, commit and worker in
@@ -53,20 +54,20 @@ class Sizes:
     lengths: tuple[str, ...]
     slides: tuple[str, ...]  # of Spark's windows, each with a slide of a second
     seconds: float  # of event time in a batch
-    slow_batches: int
+    slow_batches: int  # of sides that are slow, and of Spark's windows
     rounds: int  # of ours and the floor
 
 
 SIZES = {
     "full": Sizes(
         100_000,
-        5_000,
-        24,
+        2_000,
+        16,
         (1_000, 10_000, 100_000),
         ("1m", "1h", "24h"),
         ("1m", "10m"),
         60.0,
-        6,
+        5,
         3,
     ),
     "quick": Sizes(100_000, 2_000, 12, (10_000,), ("1m", "24h"), ("1m",), 60.0, 4, 2),
@@ -108,13 +109,14 @@ def _measure(spark: Any, sizes: Sizes, folder: Path) -> Iterator[Row]:
             for side, make in stream_peers.by_key(spark).items():
                 yield {"part": "keys", "x": keys, "side": side, **_run(spark, few, make)}
     keys = 10_000
+    long = 2 * 86_400.0 / sizes.batches
     for length in sizes.lengths:
-        source = _files(folder / length, sizes.rows, sizes.batches, keys, 60.0)
+        source = _files(folder / length, sizes.rows, sizes.batches, keys, long)
         one = _run(spark, source, partial(_definition((length,)).run, buckets=BUCKETS))
         yield {"part": "length", "x": length, "side": "slidefold", **one}
     for length in sizes.slides:
         batches = sizes.slow_batches
-        source = _files(folder / f"slide-{length}", sizes.slow_rows, batches, 100, 20.0)
+        source = _files(folder / f"slide-{length}", sizes.rows, batches, 100, 20.0)
         slide = sf.rolling(on="ts", by="k", every="1s", s=sf.sum("x").over(length))
         sides = {
             "slidefold": slide.run,

@@ -298,6 +298,10 @@ def test_explain_says_how_and_why(spark: Any) -> None:
     assert "s: one folded value stands for its middle" in said
     assert "c: all rows of its windows travel" in said
     assert "one partition, 1 scan of the input, because it is small" in long.explain(data)
+    # The session of the tests has the limit that Spark comes with.
+    assert "hint: with spark.sql.execution.arrow.maxBytesPerBatch=2147483647" in said
+    total = sf.rolling(on="t", s=sf.sum("x").over("9d"))
+    assert "hint" not in total.explain(data, engine="spark")
     near = sf.rolling(on="t", d=sf.count().over(sf.delta(5, on="id")))
     assert "because 'd' slides over delta(5" in near.explain(data, partitions=3)
     counting = sf.rolling(on="t", every=10, s=sf.sum("x").over("9d"))

@@ -44,11 +44,13 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
     from slidefold.spark.types import arrow_schema
 
     lines = [definition.explain(arrow_schema(data.schema))]
-    from slidefold.spark.explaining import explain_batch, explain_stream
+    from slidefold.spark.explaining import explain_batch, explain_stream, transport
 
     explained = explain_stream if data.isStreaming else explain_batch
-    lines += [f"Spark: {line}" for line in explained(definition, data, **options)]
-    return "\n".join(lines)
+    said = explained(definition, data, **options)
+    if options.get("engine") != "spark":
+        said += transport(data)
+    return "\n".join([*lines, *(f"Spark: {line}" for line in said)])
 
 
 def _require_classic(data: Any) -> None:

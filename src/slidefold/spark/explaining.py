@@ -26,6 +26,7 @@ from slidefold.spark.types import arrow_schema, result_schema
 from slidefold.spark.worker import Shipped
 from slidefold.windows import Delta, EveryRows, Punctuated, Rows, Session, Time
 
+_BATCH_BYTES, _UNLIMITED = "spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1
 _WHOLE = "no key: one partition, 1 scan of the input"
 _WORDS = {
     "picked": "the few rows that matter stand for its middle",
@@ -75,6 +76,16 @@ def explain_batch(
     if prepared is None:
         return [f"{_WHOLE}, because there is no time to cut at"]
     return _chunks(definition, prepared)
+
+
+def transport(data: DataFrame) -> list[str]:
+    """Say what the session could do to bring rows to Python faster."""
+    if str(data.sparkSession.conf.get(_BATCH_BYTES)).rstrip("bB") == str(_UNLIMITED):
+        return []
+    return [
+        f"hint: with {_BATCH_BYTES}={_UNLIMITED} Spark does not measure each row on its way to "
+        "Python, which is faster where rows are small"
+    ]
 
 
 _UNBOUNDED: dict[type[Any], str] = {

@@ -7,8 +7,7 @@ the bucket, against the watermark of the batch: Spark's own filter never sees a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 from uuid import uuid4
@@ -33,7 +32,6 @@ from slidefold.spark.types import arrow_schema, result_schema, spark_schema
 # Not a function of the cluster: it is a part of the state, and must be the same after a restart.
 BUCKETS = 16
 _LATE = ("drop", "side")
-_STAGE = "SLIDEFOLD_STAGE"
 _DELAY = "spark.watermarkDelayMs"
 _STORE = "spark.sql.streaming.stateStore."
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -74,10 +72,9 @@ def run_stream(
     made = job.result
     packed = _packed(definition, data, given, count)
     past = None if initial is None else _history(definition, initial, data, count).groupBy(LABEL)
-    with _workers_of_its_own(data.sparkSession):
-        stepped = packed.groupBy(LABEL).transformWithState(
-            BucketProcessor(job), OUTPUT, "Append", "EventTime", past
-        )
+    stepped = packed.groupBy(LABEL).transformWithState(
+        BucketProcessor(job), OUTPUT, "Append", "EventTime", past
+    )
     sums = [F.sum(field.name).alias(field.name) for field in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
@@ -191,23 +188,6 @@ def _with_lateness(schema: Any) -> Any:
         if name in schema.names:
             raise ColumnError(f"late='side' adds a column {name!r}, and there is one already")
     return schema.append(pa.field(LATE, pa.bool_())).append(pa.field(REASON, pa.string()))
-
-
-@contextmanager
-def _workers_of_its_own(session: SparkSession) -> Iterator[None]:
-    """Keep the workers of the stage that is made now apart from all others.
-
-    Spark hands out idle workers in turn, whatever they ran before, among those that were started
-    with the same environment: among those of all stages an engine is often in another one. With
-    workers of its own there are as many as tasks. Which task gets which is left to chance still:
-    with two partitions half of the engines catch up.
-    """
-    environment = session.sparkContext.environment
-    environment[_STAGE] = "state"
-    try:
-        yield
-    finally:
-        del environment[_STAGE]
 
 
 def _prepare(session: SparkSession) -> None:
