@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
     {"t": pa.int64(), "k": pa.string(), "x": pa.int64(), "mark": pa.bool_(), "id": pa.int64()}
 )
 _END = 10**6
+BATCHES = 16
 _TEXT = {"text": sf.concat("k").over(sf.time(40)), "sum": sf.sum("x").over(sf.time(90))}
 
 DEFINITIONS = (
@@ -113,7 +114,7 @@ class Report:
         self.counts += other.counts
 
 
-def simulate(seed: int, batches: int = 25) -> Report:
+def simulate(seed: int, batches: int = BATCHES) -> Report:
     """Run one stream, and compare what came out with a run over what was accepted."""
     random = Random(seed)
     definition, emit, id = CASES[seed % len(CASES)]
@@ -232,6 +233,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ProcessPoolExecutor(chosen.workers) as pool:
         for report in pool.map(partial(run, seeds=share), starts):
             total.add(report)
+            if total.seeds % 1000 == 0:
+                print(f"simulation: {total.seeds:,} seeds, {len(total.wrong)} wrong", flush=True)
     said = ", ".join(f"{name} {count:,}" for name, count in sorted(total.counts.items()))
     print(f"simulation: {total.seeds:,} seeds, {len(total.wrong)} wrong; {said}")
     for line in total.wrong[:10]:
