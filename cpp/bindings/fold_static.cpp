@@ -1,8 +1,8 @@
 // Frames of whole columns for operators that single events meet at run time only: compiled for each
 // of them, but for Two-Stacks and Subtract-on-Evict alone, which columns are folded by.
 //
-// A covariance takes three combines a row: 70 ns of processor time through a table of functions, 28
-// compiled; a range 45 and 20 (benchmarks/figures/operators.py, a window of 10).
+// A covariance takes three combines a row, and through a table of functions they take more than
+// twice the time.
 #include "fold_static.hpp"
 
 #include "face.hpp"

@@ -204,10 +204,9 @@ class WindowFrames {
   }
 
 #if SLIDEFOLD_WIDE_TIMES
-  // One window in eight stretches of `rows`, whose starts wait 18 cycles each. Eight times are
-  // compared at once, since random rows pass four or more in one of fifty steps: six windows over a
-  // million rows take 14 ms, 19 with four times, 21 by move_on. No start comes near the end of its
-  // group.
+  // One window in eight stretches of `rows`, whose starts wait for each other's loads no more.
+  // Eight times are compared at once, since random rows pass four or more in one of fifty steps. No
+  // start comes near the end of its group.
   __attribute__((target("avx2,popcnt"))) void move_wide(std::size_t window, std::size_t rows) {
     const std::int64_t* const times = sorted_.times;
     const std::int64_t* const own = times + row_;
