@@ -94,6 +94,8 @@ def test_explain_warns_where_state_has_no_bound(few: Any, tmp_path: Path) -> Non
     assert "rows leave the state as the watermark moves: the rows of the last 10m" in plain
     assert "warning" not in plain
     assert "emit='change' keeps the last result of each key" in MOST.explain(stream, emit="change")
+    few.conf.set("spark.sql.shuffle.partitions", 9)  # `few` sets it back
+    assert "warning: 5 partitions have no bucket" in MOST.explain(stream, buckets=4)
     windows = {
         "rows": sf.rows(3),
         "session": sf.session("5m"),

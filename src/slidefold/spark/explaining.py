@@ -110,13 +110,20 @@ def explain_stream(
     count = bucket_count(definition, buckets)
     # It refuses what a run would refuse.
     job_of(definition, arrow_schema(data.schema), count, emit, id, late, types=types)
-    partitions = data.sparkSession.conf.get("spark.sql.shuffle.partitions")
-    return [
+    session: Any = data.sparkSession
+    partitions = int(session.conf.get("spark.sql.shuffle.partitions"))
+    lines = [
         "a stream; state is a log of rows in RocksDB, by bucket of keys",
         f"{count} bucket{'s' * (count > 1)} in {partitions} shuffle partitions",
         f"emit={emit!r}: {WHEN[emit]}",
         *_kept(definition, emit),
     ]
+    if partitions > count:
+        lines.append(
+            f"warning: {partitions - count} partitions have no bucket, and each costs a store in "
+            "every batch: set spark.sql.shuffle.partitions before the first start"
+        )
+    return lines
 
 
 def _kept(definition: Rolling, emit: str) -> list[str]:
