@@ -2,8 +2,10 @@
 
 The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
 Python and back. All sides run in one session over the same cached rows, one after the other. Where
-Spark's own windows take minutes they get fewer rows; costs are a row. Arrow batches are cut by rows
-alone, as in the figure of streams, which is of no account to Spark's own windows.
+Spark's own windows take minutes they get fewer rows; costs are a row. All operators run at all
+numbers of keys over frames of 1,000 rows, and over shorter and longer ones at 100 keys. Arrow
+batches are cut by rows alone, as in the figure of streams, which is of no account to Spark's own
+windows.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from benchmarks.harness import Row, pivot
 NEEDS_SPARK = True
 TREE = "spark.sql.window.segmentTree.enabled"
 TREES = ("sum", "max", "std")  # the operators that it covers
-QUICK = (*TREES, "max_by")  # those that Spark folds again and again in bearable time
+FRAME, KEYS = 1_000, 100
+# What one row of a frame costs Spark, where it is much more than in a sum.
+WEIGHTS = {"approx_distinct": 10, "median": 100}
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,9 @@ class Sizes:
     """How much to measure."""
 
     rows: int
-    slow_rows: int  # for sides whose cost grows with the frame
-    keys: tuple[int, ...]
-    frames: tuple[int, ...]  # rows that a window holds on average
+    fewer: tuple[int, ...]  # rows for what takes ten times as long, a hundred times, or longer
+    keys: tuple[int, ...]  # with frames of 1,000 rows
+    frames: tuple[int, ...]  # rows that a window holds on average, with 100 keys
     operators: tuple[str, ...]
     keyless_rows: int
     shares: tuple[float, ...]  # of all rows that a window without a key holds
@@ -41,20 +45,20 @@ class Sizes:
 
 SIZES = {
     "full": Sizes(
-        2_000_000,
-        200_000,
+        1_000_000,
+        (200_000, 20_000),
         (1, 100, 10_000, 100_000),
-        (10, 1_000, 10_000),
+        (10, 10_000),
         ("sum", "max", "std", "max_by", "approx_distinct", "median", "user"),
         5_000_000,
         (0.0001, 0.01, 0.1, 0.5),
         2,
     ),
     "quick": Sizes(
-        1_000_000, 100_000, (100, 100_000), (1_000,), ("sum", "max", "max_by"), 1_000_000,
+        1_000_000, (200_000, 20_000), (100, 100_000), (), ("sum", "max", "max_by"), 1_000_000,
         (0.001, 0.3), 2,
     ),
-    "smoke": Sizes(500, 100, (5,), (10,), ("sum",), 400, (0.5,), 1),
+    "smoke": Sizes(500, (100, 10), (5,), (10,), ("sum",), 400, (0.5,), 1),
 }  # fmt: skip
 
 
@@ -115,7 +119,7 @@ def _rows(spark: Any, rows: int, keys: int) -> Any:
     return data
 
 
-def _best(data: Any, make: Callable[[], Any], rounds: int) -> float:
+def _best(make: Callable[[], Any], rounds: int) -> float:
     best = float("inf")
     for _ in range(rounds):
         start = time.perf_counter()
@@ -126,36 +130,40 @@ def _best(data: Any, make: Callable[[], Any], rounds: int) -> float:
 
 def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
     for keys in sizes.keys:
-        data, few = _rows(spark, sizes.rows, keys), _rows(spark, sizes.slow_rows, keys)
+        tables = {rows: _rows(spark, rows, keys) for rows in (sizes.rows, *sizes.fewer)}
         for operator in sizes.operators:
-            for frame in sizes.frames:
+            for frame in (FRAME, *sizes.frames) if keys == KEYS else (FRAME,):
                 place: Row = {"part": "by key", "operator": operator, "keys": keys, "frame": frame}
-                for side, rows, make in _sides(spark, data, few, sizes, operator, keys, frame):
-                    used = data if rows == sizes.rows else few
-                    cost = _best(used, make, sizes.rounds) / rows * 1e6
+                for side, rows, make in _sides(spark, tables, sizes, operator, keys, frame):
+                    cost = _best(make, sizes.rounds) / rows * 1e6
                     yield {**place, "side": side, "us_per_row": cost}
-        data.unpersist()
-        few.unpersist()
+        for table in tables.values():
+            table.unpersist()
 
 
 def _sides(
-    spark: Any, data: Any, few: Any, sizes: Sizes, operator: str, keys: int, frame: int
+    spark: Any, tables: dict[int, Any], sizes: Sizes, operator: str, keys: int, frame: int
 ) -> Iterator[tuple[str, int, Callable[[], Any]]]:
-    length = frame * keys
+    length, data = frame * keys, tables[sizes.rows]
     definition = sf.rolling(on="t", by="k", r=_operator(operator).over(sf.time(length)))
     parts = 2 * spark.sparkContext.defaultParallelism
     yield "slidefold", sizes.rows, lambda: definition.run(data, partitions=parts)
     yield "floor", sizes.rows, lambda: _floor(data, parts)
     if operator == "user":
         return  # a pandas function for each frame: minutes
-    for side, tree in (("spark", "false"), ("spark tree", "true")):
-        if tree == "true" and operator not in TREES:
-            continue  # the same as without it
-        spark.conf.set(TREE, tree)
-        quick = frame < 1_000 or tree == "true" or (frame < 10_000 and operator in QUICK)
-        rows, used = (sizes.rows, data) if quick else (sizes.slow_rows, few)
-        yield side, rows, lambda used=used: _over(used, operator, length)  # type: ignore[misc]
     spark.conf.set(TREE, "false")
+    rows = _bearable(sizes, frame * WEIGHTS.get(operator, 1))
+    yield "spark", rows, lambda: _over(tables[rows], operator, length)
+    if operator in TREES:  # others are the same without it
+        spark.conf.set(TREE, "true")
+        yield "spark tree", sizes.rows, lambda: _over(data, operator, length)
+
+
+def _bearable(sizes: Sizes, weight: int) -> int:
+    """Return how many rows Spark's own windows get in bearable time."""
+    if weight <= FRAME:
+        return sizes.rows
+    return sizes.fewer[0 if weight <= 10 * FRAME else 1]
 
 
 def _operator(name: str) -> Any:
@@ -205,7 +213,7 @@ def _keyless(spark: Any, sizes: Sizes) -> Iterator[Row]:
             ("chunks", lambda d=definition: d.run(data, partitions=parts)),
             ("spark tree", lambda n=length: _over(data, "sum", n, keyed=False)),
         ):
-            cost = _best(data, make, sizes.rounds) / sizes.keyless_rows * 1e6
+            cost = _best(make, sizes.rounds) / sizes.keyless_rows * 1e6
             yield {**place, "side": side, "us_per_row": cost}
     data.unpersist()
 
