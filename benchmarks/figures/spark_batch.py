@@ -2,8 +2,7 @@
 
 The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
 Python and back. All sides run in one session over the same cached rows, one after the other. Where
-Spark's own windows take minutes they get fewer rows; costs are a row. All operators run at all
-numbers of keys over frames of 1,000 rows, and over shorter and longer ones at 100 keys. Arrow
+Spark's own windows take minutes they get fewer rows; costs are a row. Arrow
 batches are cut by rows alone, as in the figure of streams, which is of no account to Spark's own
 windows.
 """
@@ -24,7 +23,7 @@ from benchmarks.harness import Row, pivot
 NEEDS_SPARK = True
 TREE = "spark.sql.window.segmentTree.enabled"
 TREES = ("sum", "max", "std")  # the operators that it covers
-FRAME, KEYS = 1_000, 100
+FRAME = 1_000  # up to which Spark's sums take all rows
 # What one row of a frame costs Spark, where it is much more than in a sum.
 WEIGHTS = {"approx_distinct": 10, "median": 100}
 
@@ -35,8 +34,8 @@ class Sizes:
 
     rows: int
     fewer: tuple[int, ...]  # rows for what takes ten times as long, a hundred times, or longer
-    keys: tuple[int, ...]  # with frames of 1,000 rows
-    frames: tuple[int, ...]  # rows that a window holds on average, with 100 keys
+    keys: tuple[int, ...]
+    frames: tuple[int, ...]  # rows that a window holds on average
     operators: tuple[str, ...]
     keyless_rows: int
     shares: tuple[float, ...]  # of all rows that a window without a key holds
@@ -48,17 +47,17 @@ SIZES = {
         1_000_000,
         (200_000, 20_000),
         (1, 100, 10_000, 100_000),
-        (10, 10_000),
+        (10, 1_000, 10_000),
         ("sum", "max", "std", "max_by", "approx_distinct", "median", "user"),
         5_000_000,
         (0.0001, 0.01, 0.1, 0.5),
-        2,
+        3,
     ),
     "quick": Sizes(
         1_000_000,
         (200_000, 20_000),
         (100, 100_000),
-        (),
+        (1_000,),
         ("sum", "max", "max_by", "approx_distinct"),
         1_000_000,
         (0.001, 0.3),
@@ -142,7 +141,7 @@ def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
             for _, _, make in _sides(spark, tables, sizes, "sum", keys, FRAME):
                 _best(make, 2 * sizes.rounds)
         for operator in sizes.operators:
-            for frame in (FRAME, *sizes.frames) if keys == KEYS else (FRAME,):
+            for frame in sizes.frames:
                 place: Row = {"part": "by key", "operator": operator, "keys": keys, "frame": frame}
                 for side, rows, make in _sides(spark, tables, sizes, operator, keys, frame):
                     cost = _best(make, sizes.rounds) / rows * 1e6

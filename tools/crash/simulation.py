@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
     {"t": pa.int64(), "k": pa.string(), "x": pa.int64(), "mark": pa.bool_(), "id": pa.int64()}
 )
 _END = 10**6
-BATCHES = 16
+BATCHES = 25
 _TEXT = {"text": sf.concat("k").over(sf.time(40)), "sum": sf.sum("x").over(sf.time(90))}
 
 DEFINITIONS = (
