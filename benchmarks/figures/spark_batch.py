@@ -2,9 +2,8 @@
 
 The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
 Python and back. All sides run in one session over the same cached rows, one after the other. Where
-Spark's own windows take minutes they get fewer rows; costs are a row. Arrow
-batches are cut by rows alone, as in the figure of streams, which is of no account to Spark's own
-windows.
+Spark's own windows take minutes they get fewer rows; costs are a row. Arrow batches are cut by rows
+alone, as in the figure of streams, which is of no account to Spark's own windows.
 """
 
 from __future__ import annotations
