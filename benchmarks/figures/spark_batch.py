@@ -1,9 +1,11 @@
 """`run` over Spark DataFrames against Spark's own windows and the floor of any Python worker.
 
 The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
-Python and back. All sides run in one session over the same cached rows, one after the other. Where
-Spark's own windows take minutes they get fewer rows; costs are a row. Arrow batches are cut by rows
-alone, as in the figure of streams, which is of no account to Spark's own windows.
+Python and back. All sides run in one session over the same cached rows, one after the other. A job
+of a few rows takes 0.3 s, with or without us: there are so many rows that it does not matter. Where
+Spark's own windows take minutes they get fewer rows, of fewer keys, so that frames are as long;
+costs are a row. Arrow batches are cut by rows alone, as in the figure of streams, which is of no
+account to Spark's own windows.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import slidefold as sf
@@ -22,9 +24,11 @@ from benchmarks.harness import Row, pivot
 NEEDS_SPARK = True
 TREE = "spark.sql.window.segmentTree.enabled"
 TREES = ("sum", "max", "std")  # the operators that it covers
-FRAME = 1_000  # up to which Spark's sums take all rows
-# What one row of a frame costs Spark, where it is much more than in a sum.
-WEIGHTS = {"approx_distinct": 10, "median": 100}
+FLOORS = ("sum", "max")  # beside which the floor is measured: it is the same for all
+# Rows, times those of a frame, that Spark's own sum folds in half a minute on two cores.
+BEARABLE = 4_000_000_000
+MEDIAN = 40  # times what a sum costs Spark
+SPREAD = 8  # keys that are enough for all cores
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Sizes:
     """How much to measure."""
 
     rows: int
-    fewer: tuple[int, ...]  # rows for what takes ten times as long, a hundred times, or longer
+    fewer: tuple[int, ...]  # rows for what would take too long
     keys: tuple[int, ...]
     frames: tuple[int, ...]  # rows that a window holds on average
     operators: tuple[str, ...]
@@ -40,21 +44,26 @@ class Sizes:
     shares: tuple[float, ...]  # of all rows that a window without a key holds
     rounds: int
 
+    @property
+    def all_rows(self) -> tuple[int, ...]:
+        """The numbers of rows, the largest first."""
+        return (self.rows, *self.fewer)
+
 
 SIZES = {
     "full": Sizes(
-        1_000_000,
-        (200_000, 20_000),
-        (1, 100, 10_000, 100_000),
+        4_000_000,
+        (250_000, 25_000),
+        (100, 1, 10_000, 100_000),
         (10, 1_000, 10_000),
         ("sum", "max", "std", "max_by", "approx_distinct", "median", "user"),
         5_000_000,
         (0.0001, 0.01, 0.1, 0.5),
-        3,
+        2,
     ),
     "quick": Sizes(
         1_000_000,
-        (200_000, 20_000),
+        (250_000, 25_000),
         (100, 100_000),
         (1_000,),
         ("sum", "max", "max_by", "approx_distinct"),
@@ -134,19 +143,25 @@ def _best(make: Callable[[], Any], rounds: int) -> float:
 
 def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
     for keys in sizes.keys:
-        tables = {rows: _rows(spark, rows, keys) for rows in (sizes.rows, *sizes.fewer)}
+        tables = {rows: _rows(spark, rows, _keys(sizes, keys, rows)) for rows in sizes.all_rows}
         if keys == sizes.keys[0]:
-            # Java goes on compiling for many queries: those of the first cell do not count once.
-            for _, _, make in _sides(spark, tables, sizes, "sum", keys, FRAME):
-                _best(make, 2 * sizes.rounds)
+            # Java goes on compiling for many queries: those do not count.
+            few = replace(sizes, rows=sizes.fewer[0])
+            for _, _, make in _sides(spark, tables, few, "sum", keys, few.frames[0]):
+                _best(make, 6 * sizes.rounds)
         for operator in sizes.operators:
             for frame in sizes.frames:
                 place: Row = {"part": "by key", "operator": operator, "keys": keys, "frame": frame}
                 for side, rows, make in _sides(spark, tables, sizes, operator, keys, frame):
                     cost = _best(make, sizes.rounds) / rows * 1e6
-                    yield {**place, "side": side, "us_per_row": cost}
+                    yield {**place, "side": side, "rows": rows, "us_per_row": cost}
         for table in tables.values():
             table.unpersist()
+
+
+def _keys(sizes: Sizes, keys: int, rows: int) -> int:
+    """Return how many keys so many rows have: as many rows a key as there are in all of them."""
+    return max(min(keys, SPREAD), keys * rows // sizes.rows)
 
 
 def _sides(
@@ -156,22 +171,27 @@ def _sides(
     definition = sf.rolling(on="t", by="k", r=_operator(operator).over(sf.time(length)))
     parts = 2 * spark.sparkContext.defaultParallelism
     yield "slidefold", sizes.rows, lambda: definition.run(data, partitions=parts)
-    yield "floor", sizes.rows, lambda: _floor(data, parts)
+    if operator in FLOORS:
+        yield "floor", sizes.rows, lambda: _floor(data, parts)
     if operator == "user":
         return  # a pandas function for each frame: minutes
     spark.conf.set(TREE, "false")
-    rows = _bearable(sizes, frame * WEIGHTS.get(operator, 1))
-    yield "spark", rows, lambda: _over(tables[rows], operator, length)
+    rows = _bearable(sizes, operator, keys, frame)
+    shorter = frame * _keys(sizes, keys, rows)
+    yield "spark", rows, lambda: _over(tables[rows], operator, shorter)
     if operator in TREES:  # others are the same without it
         spark.conf.set(TREE, "true")
         yield "spark tree", sizes.rows, lambda: _over(data, operator, length)
 
 
-def _bearable(sizes: Sizes, weight: int) -> int:
-    """Return how many rows Spark's own windows get in bearable time."""
-    if weight <= FRAME:
-        return sizes.rows
-    return sizes.fewer[0 if weight <= 10 * FRAME else 1]
+def _bearable(sizes: Sizes, operator: str, keys: int, frame: int) -> int:
+    """Return how many rows Spark's own windows get; one key is folded by one core."""
+    weight = (MEDIAN if operator == "median" else 1) * (2 if keys == 1 else 1)
+    filled = (
+        rows * min(frame, max(rows // _keys(sizes, keys, rows), 1)) for rows in sizes.all_rows
+    )
+    pairs = zip(sizes.all_rows, filled, strict=True)
+    return next((rows for rows, steps in pairs if weight * steps <= BEARABLE), sizes.all_rows[-1])
 
 
 def _operator(name: str) -> Any:

@@ -252,6 +252,16 @@ def test_presorted_is_verified(spark: Any) -> None:
         definition.run(placed.sortWithinPartitions("id"), presorted=True).collect()
 
 
+@pytest.mark.parametrize("by", ["k", ()])
+def test_columns_of_one_name_are_carried_along(spark: Any, by: Any) -> None:
+    data = spark.range(20).selectExpr("id t", "id % 2 k", "id x", "id a", "id * 2 a")
+    found = sf.rolling(on="t", by=by, s=sf.sum("x").over(sf.time(3))).run(data, partitions=2)
+    assert found.columns == ["t", "k", "x", "a", "a", "s"]
+    assert all(row[3] == row[0] and row[4] == 2 * row[0] for row in found.collect())
+    with pytest.raises(ColumnError, match="the data has 2 columns named 'a'"):
+        sf.rolling(on="t", by=by, s=sf.sum("a").over(sf.time(3))).run(data)
+
+
 def test_mistakes_are_told_before_a_job_starts(spark: Any) -> None:
     data = spark.createDataFrame([("a", 1, 2.0)], "k string, t int, `x.y` double")
     total = sf.sum("x.y").over(sf.time(10))

@@ -24,7 +24,14 @@ from slidefold.spark.over import require_over, run_over
 from slidefold.spark.segments import fold_sorted
 from slidefold.spark.sizes import chunks_for, estimated_bytes, partitions_for, too_large
 from slidefold.spark.skew import hot_keys, share_of
-from slidefold.spark.types import arrow_schema, conform, result_schema, spark_schema
+from slidefold.spark.types import (
+    arrow_schema,
+    conform,
+    named,
+    result_schema,
+    sendable,
+    spark_schema,
+)
 from slidefold.spark.worker import OUT_ROWS, Shipped
 
 
@@ -134,7 +141,7 @@ def _run_presorted(task: Chunking) -> DataFrame:
 
 def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
     """Run a definition over each partition as a table."""
-    names, made, shipped = task.given.names, task.made, task.shipped
+    names, sent, shipped = task.given.names, sendable(task.made), task.shipped
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch.rename_columns(names) for batch in batches]
@@ -143,23 +150,22 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
         table, definition = pa.Table.from_batches(held), shipped.load()
         with naming(definition, table):
             found = run(definition, table)
-        yield from conform(found, made).to_batches(OUT_ROWS)
+        yield from conform(found, sent).to_batches(OUT_ROWS)
 
     return _mapped(task, spread, fold)
 
 
 def _run_sorted(task: Chunking, spread: DataFrame) -> DataFrame:
     """Run a definition over partitions that come in order, without ever holding one whole."""
-    names, made, shipped = task.given.names, task.made, task.shipped
+    names, sent, shipped = task.given.names, sendable(task.made), task.shipped
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         renamed = (batch.rename_columns(names) for batch in batches)
         for found in fold_sorted(shipped.load(), renamed):
-            yield from conform(found, made).to_batches(OUT_ROWS)
+            yield from conform(found, sent).to_batches(OUT_ROWS)
 
     return _mapped(task, spread, fold)
 
 
 def _mapped(task: Chunking, spread: DataFrame, fold: Any) -> DataFrame:
-    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(task.made)])
-    return spread.mapInArrow(fold, spark_schema(safe)).toDF(*task.made.names)
+    return named(spread.mapInArrow(fold, spark_schema(sendable(task.made))), task.made.names)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,7 +16,7 @@ from slidefold.spark.engines import maker_of
 from slidefold.spark.identity import definition_from, digest, require_same, schema_from
 from slidefold.spark.log import DictStore, Log
 from slidefold.spark.store import ENTRY, HEAD, MARK
-from slidefold.spark.types import conform, spark_schema
+from slidefold.spark.types import conform, named, sendable, spark_schema
 
 
 def require_checkpoint_of(about: str, checkpoint: str, session: SparkSession) -> None:
@@ -113,8 +112,8 @@ def tail(
         head = log.head
         # Whatever the query emits, these are the results as of now.
         engine = maker_of(found, schema, "final", ()).rebuild(logged, head.emitted, head.horizon)
-        return conform(engine.take(schema.empty_table(), NEWEST), safe)
+        return conform(engine.take(schema.empty_table(), NEWEST), sent)
 
-    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(result)])
+    sent = sendable(result)
     logs = entries.join(marks, ["bucket", "version"])
-    return logs.groupBy("bucket").applyInArrow(read, spark_schema(safe)).toDF(*result.names)
+    return named(logs.groupBy("bucket").applyInArrow(read, spark_schema(sent)), result.names)

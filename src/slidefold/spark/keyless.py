@@ -28,7 +28,7 @@ from slidefold.errors import DataError
 from slidefold.spark.clock import choose, steps
 from slidefold.spark.naming import naming
 from slidefold.spark.sessions import longest_gap, only_sessions, session_cuts
-from slidefold.spark.types import conform, spark_schema
+from slidefold.spark.types import conform, named, sendable, spark_schema
 from slidefold.spark.worker import OUT_ROWS, Shipped
 from slidefold.windows import Rows, Time, counted
 from slidefold.windows.every import EveryTime
@@ -268,7 +268,8 @@ def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
 def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -> DataFrame:
     """Send each row to its chunks, one a partition, and fold those; a marker goes to each."""
     layout, oldest = prepared.layout, prepared.oldest
-    names, made, on, newest = task.given.names, task.made, task.definition.on, layout.newest
+    names, on, newest = task.given.names, task.definition.on, layout.newest
+    sent = sendable(task.made)
     goes, counts = layout.targets(), layout.counts
     assert counts is not None
     due = [
@@ -284,7 +285,7 @@ def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -
             raise changed(due[chunk], len(table))
         if not _inside(table, on, oldest, newest):
             raise changed_times(on)
-        yield from conform(fold(chunk, table), made).to_batches(OUT_ROWS)
+        yield from conform(fold(chunk, table), sent).to_batches(OUT_ROWS)
 
     chosen = choose(task.time, layout.edges(), goes)
     rows = task.data.select("*", fn.explode(chosen).alias("chunk"))
@@ -294,9 +295,8 @@ def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -
         *(fn.lit(None).cast(field.dataType).alias(field.name) for field in fields),
         fn.col("id").cast("int").alias("chunk"),
     )
-    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
     spread = rows.unionAll(markers).repartitionById(layout.chunks, fn.col("chunk"))
-    return spread.mapInArrow(fold_batches, spark_schema(safe)).toDF(*made.names)
+    return named(spread.mapInArrow(fold_batches, spark_schema(sent)), task.made.names)
 
 
 def _received(held: list[Any], names: list[str], on: str) -> Any:

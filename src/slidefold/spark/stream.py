@@ -27,7 +27,7 @@ from slidefold.spark.identity import describe
 from slidefold.spark.labels import label
 from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
-from slidefold.spark.types import arrow_schema, result_schema, spark_schema
+from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
 
 # Not a function of the cluster: it is a part of the state, and must be the same after a restart.
 BUCKETS = 16
@@ -77,8 +77,8 @@ def run_stream(
     )
     sums = [F.sum(field.name).alias(field.name) for field in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
-    safe = pa.schema([field.with_name(f"c{i}") for i, field in enumerate(made)])
-    return observed.mapInArrow(Unpack(safe), spark_schema(safe)).toDF(*made.names)
+    sent = sendable(made)
+    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), made.names)
 
 
 def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:

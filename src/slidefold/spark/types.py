@@ -6,11 +6,12 @@ typed by the engine itself, which runs over a table without rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_string
 
@@ -113,6 +114,18 @@ def spark_schema(schema: Any) -> StructType:
                 f"the column {field.name!r} would be {field.type}, which Spark does not have"
             ) from None
     return StructType(fields)
+
+
+def sendable(schema: Any) -> Any:
+    """Return a schema that Spark can read from Arrow: numbers for names, if two are the same."""
+    if len(set(schema.names)) == len(schema):
+        return schema
+    return pa.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
+
+
+def named(data: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return data with these names; as it is if it has them, since Spark copies each row."""
+    return data if data.columns == list(names) else data.toDF(*names)
 
 
 def conform(table: Any, schema: Any) -> Any:
