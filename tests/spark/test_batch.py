@@ -213,6 +213,28 @@ def test_a_source_that_changes_is_refused(spark: Any, tmp_path: Path) -> None:
             found.collect()
 
 
+@pytest.mark.parametrize("operator", [sf.sum("x"), sf.first("x")])
+def test_values_that_change_are_refused(spark: Any, tmp_path: Path, operator: Any) -> None:
+    """Where middles were summarized from other values than those that come now."""
+    first = tmp_path / "value"
+    path, text = str(first), operator.name == "first"
+
+    def source(_: Any) -> Any:
+        values = [int(Path(path).read_text()), *range(1, 400)]
+        kept = pa.array([str(x) for x in values]) if text else pa.array(values, pa.int64())
+        yield pa.record_batch({"t": pa.array(range(400), pa.int64()), "x": kept})
+
+    data = spark.range(1).coalesce(1)
+    data = data.mapInArrow(source, f"t long, x {'string' if text else 'long'}")
+    definition = sf.rolling(on="t", r=operator.over(sf.time(300)))
+    first.write_text("7")
+    found = definition.run(data, partitions=4)
+    assert found.count() == 400
+    first.write_text("8")
+    with pytest.raises(Exception, match="the input changed between scans, rows have other values"):
+        found.collect()
+
+
 def test_in_for_each_batch(spark: Any, tmp_path: Path) -> None:
     """The batches of a stream are DataFrames as others are, of a session of their own."""
     from tests.spark.support import assert_same, frame

@@ -4,8 +4,9 @@
 2. A second one counts the rows between cuts; where middles hold rows it summarizes those too, each
    partition its own rows.
 3. The last scan sends each row to its chunk, and to the chunks that it is halo of; a worker folds
-   its chunk with the ordinary kernels. A changed input is found by its row counts: each chunk also
-   gets a marker, a row without a time, so that one which lost all its rows notices.
+   its chunk with the ordinary kernels. A changed input is found by its row counts, and by a sum of
+   hashes of what was summarized: each chunk also gets a marker, a row without a time, so that one
+   which lost all its rows notices.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
@@ -58,6 +60,14 @@ class Chunking:
         place = self.given.get_field_index(self.definition.on)
         return steps(f"c{place}", self.data.schema[place].dataType)
 
+    @property
+    def check(self) -> Column:
+        """A hash of all that results depend on in a row."""
+        used = (self.given.field(name) for name in self.definition.used)
+        # Spark has no hash of maps.
+        places = [self.given.get_field_index(f.name) for f in used if "map<" not in str(f.type)]
+        return fn.xxhash64(*(f"c{place}" for place in places)).alias("check")
+
 
 def can_chunk(definition: Definition) -> bool:
     """Tell whether a definition runs in chunks of time; else all rows go to one worker."""
@@ -80,11 +90,15 @@ def why_whole(definition: Definition) -> str:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known before rows are sent: the layout, what stands for middles, the oldest time."""
+    """What is known before rows are sent: the layout, what stands for middles, the oldest time.
+
+    `checks` are sums of hashes, one a segment, where rows were summarized.
+    """
 
     layout: Layout
     middles: list[dict[Any, Part]]
     oldest: int
+    checks: list[int] | None = None
 
 
 def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | None:
@@ -122,12 +136,10 @@ def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
     elif any(isinstance(window, Rows) for window in windows):
         bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
     layout = Layout(task.definition, clock, tuple(cuts), newest, mode, bins)
-    middles: list[dict[Any, Part]] = [{} for _ in range(layout.chunks)]
     if needs_middles(layout):
-        layout, middles = _first_pass(task, layout, rows)
-    else:
-        layout = _counted(task, layout, rows)
-    return Prepared(layout, middles, oldest)
+        return _first_pass(task, layout, rows, oldest)
+    layout = _counted(task, layout, rows)
+    return Prepared(layout, [{} for _ in range(layout.chunks)], oldest)
 
 
 def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] | None:
@@ -154,31 +166,47 @@ def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] |
     return rows, oldest, newest, sample or [oldest]
 
 
-def _first_pass(task: Chunking, layout: Layout, rows: int) -> tuple[Layout, list[dict[Any, Part]]]:
+def _first_pass(task: Chunking, layout: Layout, rows: int, oldest: int) -> Prepared:
     """Summarize the segments where their rows lie, and put the middles together."""
     definition, given, shipped = task.definition, task.given, task.shipped
     used = [given.get_field_index(name) for name in definition.used]
-    names, edges, mode = list(definition.used), layout.edges(), dict(layout.mode)
+    names, edges, mode = [*definition.used, "check"], layout.edges(), dict(layout.mode)
+    on = definition.on
 
     def summary(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch.rename_columns(names) for batch in batches]
         if not held:
             return
-        found = summarize(shipped.load(), pa.Table.from_batches(held), edges, mode)
+        table = pa.Table.from_batches(held)
+        check = table.column(len(names) - 1)
+        table = table.remove_column(len(names) - 1)
+        found = summarize(shipped.load(), table, edges, mode), _checks(on, table, check, edges)
         yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
     data = task.data
     if wants_order(definition, mode):
         data = data.repartitionById(layout.chunks, _segment(task, edges))
-    parts = data.select([f"c{i}" for i in used]).mapInArrow(summary, "part binary").collect()
-    summaries: list[Summary] = [pickle.loads(part[0]) for part in parts]
+    columns = [*(fn.col(f"c{i}") for i in used), task.check]
+    parts = data.select(columns).mapInArrow(summary, "part binary").collect()
+    pairs = [pickle.loads(part[0]) for part in parts]
+    summaries: list[Summary] = [found for found, _ in pairs]
     counts = total_counts(summaries, len(edges) + 1)
     if sum(counts) != rows:
         raise changed(rows, sum(counts))
     heavy = [path for path, found in _standins(summaries).items() if found > MOST_STANDINS]
     mode.update(dict.fromkeys(heavy, "whole"))
     layout = replace(layout, counts=counts, mode=mode)
-    return layout, layout.middles(summaries)
+    checks = [sum(sums) for sums in zip(*(each for _, each in pairs), strict=True)]
+    return Prepared(layout, layout.middles(summaries), oldest, checks)
+
+
+def _checks(on: str, table: Any, check: Any, edges: Sequence[int]) -> list[int]:
+    """Return the sum of the hashes of each segment, modulo 2**64."""
+    _, moments = counted(on, table[on].combine_chunks())
+    found = np.zeros(len(edges) + 1, np.uint64)
+    segments = np.searchsorted(np.array(edges, np.int64), moments, "right")
+    np.add.at(found, segments, check.to_numpy().view(np.uint64))
+    return [int(total) for total in found]
 
 
 def _counted(task: Chunking, layout: Layout, rows: int) -> Layout:
@@ -272,10 +300,8 @@ def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -
     sent = sendable(task.made)
     goes, counts = layout.targets(), layout.counts
     assert counts is not None
-    due = [
-        sum(n for n, to in zip(counts, goes, strict=True) if chunk in to)
-        for chunk in range(layout.chunks)
-    ]
+    due = _due(counts, goes, layout.chunks)
+    checks = None if prepared.checks is None else _due(prepared.checks, goes, layout.chunks)
 
     def fold_batches(batches: Iterator[Any]) -> Iterator[Any]:
         held = list(batches)
@@ -285,18 +311,35 @@ def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -
             raise changed(due[chunk], len(table))
         if not _inside(table, on, oldest, newest):
             raise changed_times(on)
+        if checks is not None and (_total(held, len(names) + 1) - checks[chunk]) % (1 << 64):
+            raise DataError(
+                "the input changed between scans, rows have other values: cache or write it first"
+            )
         yield from conform(fold(chunk, table), sent).to_batches(OUT_ROWS)
 
     chosen = choose(task.time, layout.edges(), goes)
-    rows = task.data.select("*", fn.explode(chosen).alias("chunk"))
+    more = [] if checks is None else [task.check]
+    rows = task.data.select("*", fn.explode(chosen).alias("chunk"), *more)
     fields = task.data.schema.fields
     numbers = task.data.sparkSession.range(0, layout.chunks, 1, 1)
     markers = numbers.select(
         *(fn.lit(None).cast(field.dataType).alias(field.name) for field in fields),
         fn.col("id").cast("int").alias("chunk"),
+        *(fn.lit(0).cast("long").alias("check") for _ in more),
     )
     spread = rows.unionAll(markers).repartitionById(layout.chunks, fn.col("chunk"))
     return named(spread.mapInArrow(fold_batches, spark_schema(sent)), task.made.names)
+
+
+def _due(numbers: Sequence[int], goes: list[list[int]], chunks: int) -> list[int]:
+    """Return the total of the segments that go to each chunk."""
+    pairs = list(zip(numbers, goes, strict=True))
+    return [sum(number for number, to in pairs if chunk in to) for chunk in range(chunks)]
+
+
+def _total(held: list[Any], place: int) -> int:
+    """Return the sum of a column of hashes."""
+    return sum(int(batch.column(place).to_numpy().view(np.uint64).sum()) for batch in held)
 
 
 def _received(held: list[Any], names: list[str], on: str) -> Any:
