@@ -2,10 +2,10 @@
 
 The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
 Python and back. All sides run in one session over the same cached rows, one after the other. A job
-of a few rows takes 0.3 s, with or without us: there are so many rows that it does not matter. Where
-Spark's own windows take minutes they get fewer rows, of fewer keys, so that frames are as long;
-costs are a row. Arrow batches are cut by rows alone, as in the figure of streams, which is of no
-account to Spark's own windows.
+takes a while for no rows too, with or without us: there are so many that it does not matter. Where
+Spark's own windows take minutes they get fewer rows, of fewer keys, so that frames are about as
+long (those of the slowest are shorter); costs are a row. Arrow batches are cut by rows alone, as in
+the figure of streams, which is of no account to Spark's own windows.
 """
 
 from __future__ import annotations

@@ -279,7 +279,8 @@ def test_columns_of_one_name_are_carried_along(spark: Any, by: Any) -> None:
     data = spark.range(20).selectExpr("id t", "id % 2 k", "id x", "id a", "id * 2 a")
     found = sf.rolling(on="t", by=by, s=sf.sum("x").over(sf.time(3))).run(data, partitions=2)
     assert found.columns == ["t", "k", "x", "a", "a", "s"]
-    assert all(row[3] == row[0] and row[4] == 2 * row[0] for row in found.collect())
+    rows = sorted(found.collect())
+    assert [(row[0], row[3], row[4]) for row in rows] == [(t, t, 2 * t) for t in range(20)]
     with pytest.raises(ColumnError, match="the data has 2 columns named 'a'"):
         sf.rolling(on="t", by=by, s=sf.sum("a").over(sf.time(3))).run(data)
 
