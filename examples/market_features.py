@@ -1,4 +1,4 @@
-"""What a trader knew: `python -m examples.market_features`.
+"""What a trader knew: `python examples/market_features.py`.
 
 Makes quotes and trades of some symbols and computes, for each trade, features as of its moment: the
 newest quote before it, the volume-weighted price of the last minutes (an operator of our own), how
@@ -7,6 +7,7 @@ much the price varied, and which side was stronger. Nothing from the moment itse
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import slidefold as sf
-from examples.printing import show
 
 SYMBOLS = ("AAA", "BBB", "CCC")
 SECONDS = 2 * 3600
@@ -104,6 +104,16 @@ def as_of(quotes: pa.Table, trades: pa.Table) -> pa.Table:
     """The features of each trade: both tables go through the windows, and trades come out."""
     both = pa.concat_tables([trades, quotes], promote_options="default")
     return FEATURES.run(both).slice(0, trades.num_rows)
+
+
+def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Print a table."""
+    cells = ([f"{x:,.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows)
+    lines = [list(header), *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("".join(f"  {text:>{width}}" for text, width in zip(line, widths, strict=True)))
+    print()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Pumps that wear out: `python -m examples.sensor_monitoring`.
+"""Pumps that wear out: `python examples/sensor_monitoring.py`.
 
 Makes the log of some pumps, which run now and then. Sessions say what happened since a pump was
 switched on, delta windows what happened while the last so many litres went through, whatever
@@ -7,6 +7,7 @@ time that took. One pump is wearing out: its pressure falls, litre by litre.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import numpy as np
@@ -14,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import slidefold as sf
-from examples.printing import show
 
 PUMPS, WORN, RUNS = 6, "pump 4", 25
 PAUSE = "30m"  # a pump that is silent for longer was switched off
@@ -69,6 +69,16 @@ def alerts(watched: pa.Table) -> pa.Table:
     """Where the last 500 litres had clearly less pressure than the last 5,000."""
     drop = pc.subtract(watched["bar_5000l"], watched["bar_500l"])
     return watched.append_column("drop", drop).filter(pc.greater(drop, 0.12))
+
+
+def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Print a table."""
+    cells = ([f"{x:,.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows)
+    lines = [list(header), *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("".join(f"  {text:>{width}}" for text, width in zip(line, widths, strict=True)))
+    print()
 
 
 def main() -> None:

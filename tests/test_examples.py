@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def printed(name: str) -> str:
-    command = [sys.executable, "-m", f"examples.{name}"]
+    command = [sys.executable, f"examples/{name}.py"]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )

@@ -287,3 +287,89 @@ def test_nothing_is_left_at_exit() -> None:
         timeout=120,
     )
     assert done.stderr == ""
+
+
+class TestMemoryComesBack:
+    """A window that was large and is small again keeps little."""
+
+    N = 100_000
+
+    @pytest.mark.parametrize("which", ["max", "approx_distinct", "last"])
+    @pytest.mark.parametrize("name", [n for n in STEPPING if takes(n, sf.max())])
+    def test_of_algorithms(self, name: str, which: str) -> None:
+        operator = sf.last(dtype="object") if which == "last" else getattr(sf, which)()
+        if not takes(name, operator):
+            pytest.skip("the pair does not exist")
+        n = self.N if which == "max" else 5_000
+        window = make(name, operator)
+        for at in range(n):
+            window.insert(float(-at))
+        full = window.nbytes
+        for _ in range(n - 9):
+            window.evict()
+        assert window.nbytes < max(full / 50, 4 * CHUNK)
+        assert window.copy().nbytes <= window.nbytes
+        assert len(window) == 9
+        window.check()
+
+    @pytest.mark.parametrize("cls", [sf.algorithms.Fiba, sf.algorithms.BTree])
+    @pytest.mark.parametrize("operator", [sf.sum(), sf.std(), sf.approx_distinct()], ids=str)
+    def test_of_trees(self, cls: Any, operator: Any) -> None:
+        n = 10_000 if operator.name == "approx_distinct" or cls is sf.algorithms.BTree else 500_000
+        tree = cls(operator)
+        tree.bulk_insert(np.arange(n), np.ones(n))
+        full = tree.nbytes
+        tree.bulk_evict(n - 10)
+        tree.check()
+        assert len(tree) == 9
+        assert tree.nbytes < max(full / 10, 300_000)
+        assert tree.copy().nbytes <= tree.nbytes
+
+    @pytest.mark.parametrize("lateness", [None, 5])
+    @pytest.mark.parametrize("operator", [sf.sum(), sf.max(), sf.median()], ids=str)
+    def test_of_live_windows(self, operator: Any, lateness: Any) -> None:
+        n = self.N
+        window: Any = sf.Window(operator, sf.time(n), lateness=lateness)
+        for at in range(n):
+            window.push(at, float(at % 1000))
+        full = window.nbytes
+        window.advance(2 * n - 9)
+        window.check()
+        assert 7 <= len(window) <= 9
+        assert window.nbytes < full / 3
+        for at in range(2 * n, 2 * n + 20):
+            window.push(at, 1.0)
+        assert window.nbytes < full / 8
+
+    @pytest.mark.parametrize("keys", ["integers", "texts"])
+    def test_of_keyed_windows(self, keys: str) -> None:
+        keyed = sf.algorithms.KeyedWindows(sf.sum(), sf.time(10))
+        n = 50_000
+        names: Any = np.arange(n) if keys == "integers" else [f"key {i}" for i in range(n)]
+        some = names[100:110]
+        keyed.push(names, np.zeros(n, np.int64), np.ones(n))
+        keyed.push(some, np.full(10, 50), np.ones(10))
+        full = keyed.nbytes
+        keyed.advance(30)
+        keyed.check()
+        assert len(keyed) == 10
+        assert sorted(keyed.keys()) == sorted(some)
+        assert keyed.nbytes < full / 50
+        assert [keyed.query(key) for key in some] == [1.0] * 10
+        keyed.push(names, np.full(n, 55), np.ones(n))
+        assert keyed.query(some[3]) == 2.0
+        keyed.advance(1000)
+        keyed.check()
+        assert len(keyed) == 0
+        assert keyed.nbytes < 10_000
+        keyed.push(some, np.full(10, 2000), np.ones(10))
+        keyed.check()
+        assert len(keyed) == 10
+
+    def test_a_failed_batch_of_new_keys_and_an_advance(self) -> None:
+        keyed = sf.algorithms.KeyedWindows(sf.sum(dtype="int64"), sf.time(10))
+        with pytest.raises(sf.errors.ResultOverflowError):
+            keyed.push([1, 2, 2], [5, 5, 5], [1, 2**62, 2**62])
+        keyed.advance(100)
+        keyed.check()
+        assert (len(keyed), keyed.entries) == (0, 0)

@@ -52,6 +52,7 @@ def at_every_call(run: Callable[[int], int]) -> int:
     raise AssertionError("the script makes more calls than expected")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("checked", [True, False], ids=["checked", "unchecked"])
 @pytest.mark.parametrize(("name", "kind", "where"), combinations(STEPPING))
 def test_insert_evict_query(name: str, kind: str, where: str, checked: bool) -> None:
@@ -77,6 +78,7 @@ def test_insert_evict_query(name: str, kind: str, where: str, checked: bool) -> 
     assert never == (tried == 1), "the trap was never sprung"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["right", "left"])
 @pytest.mark.parametrize(("name", "kind", "where"), combinations(WINDOWS))
 def test_push_by_rows(name: str, kind: str, where: str, closed: str) -> None:
@@ -99,6 +101,7 @@ def test_push_by_rows(name: str, kind: str, where: str, closed: str) -> None:
     at_every_call(run)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["right", "left", "both", "neither"])
 @pytest.mark.parametrize(("name", "kind", "where"), combinations(WINDOWS))
 def test_push_and_advance_by_time(name: str, kind: str, where: str, closed: str) -> None:

@@ -12,12 +12,12 @@ template <class Op>
 struct ForColumns<DabaLite<Op, ChunkedQueue>> {
   using type = DabaLite<Op, Ring>;  // a column's window is known: a ring has no chunk ends
   template <class Lift, class Emit>
-    requires(std::is_trivially_copyable_v<typename Op::State>)
+    requires(!Erased<Op>)
   static void slide(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
     slide_daba_lite(op, rows, window, lift, emit);
   }
   template <class Lift, class Emit>
-    requires(std::is_trivially_copyable_v<typename Op::State>)
+    requires(!Erased<Op>)
   static void drain(const Op& op, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
     drain_daba_lite(op, rows, window, lift, emit);
   }

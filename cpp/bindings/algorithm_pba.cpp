@@ -15,7 +15,9 @@ struct Column {
 }  // namespace
 
 BoundaryPtr make_pba(const Spec& spec, const BoundaryOptions& options) {
-  return make<BoundaryBuild<Pba, Column>::Build, Static::kFew>(spec, options);
+  using Build = BoundaryBuild<Pba, Column>;
+  if (options.timed) return make<Build::Build, Static::kNone>(spec, options);
+  return make<Build::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

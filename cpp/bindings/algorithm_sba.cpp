@@ -15,7 +15,9 @@ struct Column {
 }  // namespace
 
 BoundaryPtr make_sba(const Spec& spec, const BoundaryOptions& options) {
-  return make<BoundaryBuild<Sba, Column>::Build, Static::kFew>(spec, options);
+  using Build = BoundaryBuild<Sba, Column>;
+  if (options.timed) return make<Build::Build, Static::kNone>(spec, options);
+  return make<Build::Build, Static::kFew>(spec, options);
 }
 
 }  // namespace slidefold::bindings

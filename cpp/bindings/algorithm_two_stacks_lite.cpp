@@ -28,7 +28,7 @@ template <class Op>
 inline constexpr bool leaves_columns<TwoStacksLite<Op>> = true;
 
 FacePtr make_two_stacks_lite(const Spec& spec, const Options& options) {
-  return make<Plain<TwoStacksLite>::Build, Static::kHot>(spec, options);
+  return make<Plain<TwoStacksLite>::Build, Static::kNumbers>(spec, options);
 }
 
 }  // namespace slidefold::bindings

@@ -7,6 +7,7 @@
 #include "arrays.hpp"
 #include "fold_static.hpp"
 #include "registry.hpp"
+#include "signals.hpp"
 #include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/sort.hpp"
 
@@ -63,10 +64,7 @@ nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& time
   const auto order = fresh_array<std::uint32_t>(given.rows);
   const auto places = fresh_array<std::uint32_t>(given.rows);
   const auto in_order = fresh_array<std::int64_t>(given.rows);
-  {
-    nb::gil_scoped_release without_gil;
-    sort_rows(given, starts.data, order.data, places.data, in_order.data);
-  }
+  run_long(false, [&] { sort_rows(given, starts.data, order.data, places.data, in_order.data); });
   return found(order.array, in_order.array, places.array);
 }
 
@@ -105,14 +103,15 @@ std::pair<nb::object, nb::object> frames_of(const Whole& starts, const Whole& ti
   }
   if (span < 1) fail("ValueTypeError", "a window is longer than 0");
   const auto lo = fresh_array<std::int64_t>(rows), hi = fresh_array<std::int64_t>(rows);
-  {
-    nb::gil_scoped_release without_gil;
+  run_long(false, [&] {
+    RowPoll polled;
     for (std::size_t g = 1; g < starts.shape(0); ++g) {
+      polled(static_cast<std::size_t>(start[g] - start[g - 1]));
       time_frames(times.data(), static_cast<std::size_t>(start[g - 1]),
                   static_cast<std::size_t>(start[g]), {keeps_start ? span : span - 1, keeps_end},
                   lo.data, hi.data);
     }
-  }
+  });
   return {lo.array, hi.array};
 }
 
@@ -126,7 +125,9 @@ nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handl
   nb::object found =
       fold_static(algorithm, spec_from(op), values, {lo.data(), hi.data(), lo.shape(0)});
   if (found.is_valid()) return found;
-  return make_face(algorithm, op, nb::dict())->fold(values, lo.data(), hi.data(), lo.shape(0));
+  Options options;
+  options.erased = true;
+  return make_face(algorithm, op, options)->fold(values, lo.data(), hi.data(), lo.shape(0));
 }
 
 }  // namespace

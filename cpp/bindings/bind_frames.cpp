@@ -43,7 +43,7 @@ void require_bounds(const Bounds& lo, const Bounds& hi, std::size_t rows) {
     fail("ValueTypeError", "lo and hi differ in length: " + std::to_string(lo.shape(0)) + " and " +
                                std::to_string(hi.shape(0)));
   }
-  require_frames(lo.data(), hi.data(), lo.shape(0), rows);
+  require_frames({lo.data(), hi.data(), lo.shape(0)}, rows);
   if (rows >= std::numeric_limits<std::uint32_t>::max()) {
     fail("ValueTypeError", "a column has fewer than 2**32 rows, got " + std::to_string(rows));
   }
@@ -53,10 +53,9 @@ template <class T, class Out, class Lerp>
 nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const Bounds& hi,
                      const Quantile& quantile, Lerp&& between) {
   Results<Out> results(lo.shape(0));
-  {
-    nb::gil_scoped_release without_gil;
+  run_long(false, [&] {
     Buffer<std::int64_t> keys(rows);
-    for (std::size_t row = 0; row < rows; ++row) keys[row] = key_of(values[row]);
+    in_blocks(0, rows, [&](std::size_t row) { keys[row] = key_of(values[row]); });
     double share = 0;
     rank_frames(
         keys.data(), rows, lo.data(), hi.data(), lo.shape(0),
@@ -68,7 +67,7 @@ nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const 
         [&](std::size_t frame, std::int64_t key, std::int64_t next) {
           results.set(frame, between(value_of<T>(key), value_of<T>(next), share));
         });
-  }
+  });
   return results.both();
 }
 
@@ -104,16 +103,14 @@ nb::object distinct(const HyperLogLog& op, nb::handle values, const Bounds& lo, 
   const Reader<T> reader(values);
   require_bounds(lo, hi, reader.size());
   Results<std::int64_t> results(lo.shape(0));
-  {
-    nb::gil_scoped_release without_gil;
+  run_long(false, [&] {
     std::vector<HyperLogLog::Entry> entries(reader.size());
-    for (std::size_t row = 0; row < entries.size(); ++row) {
-      entries[row] = op.lift(hash_value(reader[row])).one;
-    }
+    in_blocks(0, entries.size(),
+              [&](std::size_t row) { entries[row] = op.lift(hash_value(reader[row])).one; });
     slidefold::distinct_frames(
         op, lo.data(), hi.data(), lo.shape(0), [&](std::size_t row) { return entries[row]; },
         [&](std::size_t frame, std::int64_t found) { results.set(frame, found); });
-  }
+  });
   return results.both();
 }
 
@@ -143,13 +140,12 @@ nb::object top_lists(const T* values, std::size_t rows, const Bounds& lo, const 
   }
   const nb::object lists = numpy.attr("empty")(ends[frames], Value<T>::name);
   T* const found = nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(lists).data();
-  {
-    nb::gil_scoped_release without_gil;
+  run_long(false, [&] {
     Buffer<std::int64_t> keys(rows), tops(static_cast<std::size_t>(ends[frames]));
     for (std::size_t row = 0; row < rows; ++row) keys[row] = ordered(values[row]);
     top_frames(keys.data(), lo.data(), hi.data(), frames, k, tops.data());
     for (std::size_t i = 0; i < tops.size(); ++i) found[i] = value_of<T>(tops[i]);
-  }
+  });
   return nb::make_tuple(lists, offsets);
 }
 
@@ -179,10 +175,7 @@ nb::object count_frames(const Bounds& bins, const Bounds& lo, const Bounds& hi, 
   }
   nb::object found = nb::module_::import_("numpy").attr("empty")(frames * count, "int64");
   auto* const out = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(found).data();
-  {
-    nb::gil_scoped_release without_gil;
-    count_bins(bins.data(), lo.data(), hi.data(), frames, count, out);
-  }
+  run_long(false, [&] { count_bins(bins.data(), lo.data(), hi.data(), frames, count, out); });
   return found;
 }
 
@@ -193,19 +186,17 @@ nb::object distinct_rows(const Bounds& before, const Bounds& lo, const Bounds& h
   const nb::object numpy = nb::module_::import_("numpy");
   const nb::object offsets = numpy.attr("zeros")(frames + 1, "int64");
   auto* const ends = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(offsets).data();
-  {
-    nb::gil_scoped_release without_gil;
+  run_long(false, [&] {
     first_rows(before.data(), lo.data(), hi.data(), frames,
                [&](std::size_t frame, std::int64_t) { ++ends[frame + 1]; });
     for (std::size_t i = 0; i < frames; ++i) ends[i + 1] += ends[i];
-  }
+  });
   const nb::object rows = numpy.attr("empty")(ends[frames], "int64");
   auto* out = nb::cast<nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig>>(rows).data();
-  {
-    nb::gil_scoped_release without_gil;
+  run_long(false, [&] {
     first_rows(before.data(), lo.data(), hi.data(), frames,
                [&](std::size_t, std::int64_t row) { *out++ = row; });
-  }
+  });
   return nb::make_tuple(rows, offsets);
 }
 

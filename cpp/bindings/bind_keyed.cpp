@@ -24,6 +24,7 @@ using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 struct KeyedCore {
+  PyRef kept;  // what the operator holds: goes after it
   KeyedPtr held;
   Rule rule;
   bool bounded;  // lateness was given: the watermark follows the newest time
@@ -33,6 +34,7 @@ struct KeyedCore {
   Tick newest = kFirstTick;
   Tick bound = kFirstTick;  // the first time that is not late
   std::int64_t late = 0;
+  mutable Turns turns{};
 
   KeyedFace& face() const { return *held; }
   std::size_t keys() const { return whole.size() + text.size(); }
@@ -46,6 +48,8 @@ struct KeyedCore {
     for (const Slot slot : emptied) {
       if (held->empty(slot)) remove(slot);
     }
+    if (whole.sparse()) held->renumber(whole.compact());
+    if (text.sparse()) held->renumber(text.compact());
   }
 };
 
@@ -78,6 +82,7 @@ class Slots {
                (keys.whole ? "texts as keys, got integers" : "integers as keys, got texts"));
     }
     try {
+      const Signals signals;
       keys.whole ? add_whole(*keys.whole, times) : add_text(keys, times);
     } catch (...) {
       take_back();
@@ -92,13 +97,17 @@ class Slots {
 
  private:
   void add_whole(const Whole& keys, const std::vector<Tick>& times) {
+    Pacer pace;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
+      pace();
       if (times[i] >= core_.bound) slots_[i] = noted(core_.whole.add(keys.data()[i]));
     }
   }
   void add_text(const Keys& keys, const std::vector<Tick>& times) {
     std::vector<Slot> known(keys.offsets->shape(0), kNoSlot);  // by code
+    Pacer pace;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
+      pace();
       if (times[i] < core_.bound) continue;
       const auto code = static_cast<std::size_t>(keys.codes->data()[i]);
       if (known[code] == kNoSlot) {
@@ -122,10 +131,20 @@ class Slots {
 
 std::vector<Tick> ticks_of(const KeyedCore& core, nb::handle times) {
   std::vector<Tick> ticks;
-  if (!core.axis.real()) {
-    const auto whole = nb::cast<Whole>(times);
+  Whole whole;
+  if (nb::try_cast(times, whole, false)) {
     ticks.assign(whole.data(), whole.data() + whole.shape(0));
+    if (!core.axis.real()) return ticks;
+    for (Tick& tick : ticks) {  // another thread brought the first floats
+      if (!exact_in_double(tick)) {
+        fail("ValueTypeError", "integer times beyond 2**53 do not mix with floats");
+      }
+      tick = tick_of(static_cast<double>(tick));
+    }
     return ticks;
+  }
+  if (!core.axis.real()) {
+    fail("ValueTypeError", "this set counts in integers, got float times");
   }
   const auto real = nb::cast<Real>(times);
   ticks.reserve(real.shape(0));
@@ -149,7 +168,7 @@ Tick after(const KeyedCore& core, nb::handle watermark) {
 // (results, valid): as if the whole batch were inserted first, then what no window needs leaves.
 nb::object keyed_push(KeyedCore& core, nb::handle given_keys, nb::handle given_times,
                       nb::handle values, nb::handle watermark, bool raises, nb::handle inserted) {
-  const Turn turn(core.face());
+  const Turn turn(core.turns);
   const Keys keys(given_keys);
   const std::vector<Tick> times = ticks_of(core, given_times);
   if (keys.size() != times.size()) {
@@ -211,7 +230,7 @@ Slot slot_of(const KeyedCore& core, nb::handle key) {
 }
 
 nb::object keyed_query(KeyedCore& core, nb::handle key, nb::handle at) {
-  const Turn turn(core.face());
+  const Turn turn(core.turns);
   Tick end = std::max(core.newest, core.bound == kFirstTick ? kFirstTick : core.bound - 1);
   if (!at.is_none()) {
     end = core.axis.read_bound(at.ptr(), false);
@@ -226,7 +245,7 @@ nb::object keyed_query(KeyedCore& core, nb::handle key, nb::handle at) {
 }
 
 void keyed_advance(KeyedCore& core, nb::handle watermark) {
-  const Turn turn(core.face());
+  const Turn turn(core.turns);
   const Tick bound = after(core, watermark);
   if (bound <= core.bound) return;
   std::vector<Slot> emptied;
@@ -237,6 +256,7 @@ void keyed_advance(KeyedCore& core, nb::handle watermark) {
 }
 
 nb::list keyed_keys(const KeyedCore& core) {
+  const Turn turn(core.turns);
   nb::list result;
   for (Slot slot = 0; slot < core.text.slots(); ++slot) {
     if (core.text.live(slot)) result.append(nb::cast(core.text.key(slot)));
@@ -247,8 +267,7 @@ nb::list keyed_keys(const KeyedCore& core) {
   return result;
 }
 
-void keyed_check(KeyedCore& core) {
-  const Turn turn(core.face());
+void keyed_check(const KeyedCore& core) {
   core.held->check();
   core.whole.check();
   core.text.check();
@@ -260,7 +279,7 @@ void keyed_check(KeyedCore& core) {
 
 // Keys in the order of their slots: which slot a key has is not kept.
 nb::bytes keyed_save(KeyedCore& core) {
-  const Turn turn(core.face());
+  const Turn turn(core.turns);
   Saver a;
   bool texts = core.text.size() > 0;
   a(texts, core.axis, core.newest, core.bound, core.late);
@@ -276,12 +295,22 @@ nb::bytes keyed_save(KeyedCore& core) {
   return as_bytes(a);
 }
 
+// A question, in turn.
+template <class Ask>
+auto asked(Ask ask) {
+  return [ask](KeyedCore& core) {
+    const Turn turn(core.turns);
+    return ask(core);
+  };
+}
+
 void keyed_load(KeyedCore& core, const nb::bytes& bytes) {
   Loader a(view_of(bytes));
-  KeyedCore twin{core.held->fresh(), core.rule, core.bounded, core.axis};
+  const Turn turn(core.turns);
+  KeyedCore twin{core.kept, core.held->fresh(), core.rule, core.bounded, core.axis};
   bool texts = false;
-  a(texts, twin.axis, twin.newest, twin.bound, twin.late);
-  expect(twin.late >= 0, "the number of late rows is negative");
+  a(texts, twin.axis, twin.newest, twin.bound);
+  a.count(twin.late);
   const std::size_t keys = a.length(0, 10);
   const auto load_keys = [&](auto& table, auto key) {
     for (std::size_t i = 0; i < keys; ++i) {
@@ -304,10 +333,13 @@ void keyed_load(KeyedCore& core, const nb::bytes& bytes) {
 }  // namespace
 
 void bind_keyed(nb::module_& m) {
-  nb::class_<KeyedCore>(m, "KeyedCore")
+  static PyType_Slot slots[] = {traversing<KeyedCore>(), clearing<KeyedCore>(), {0, nullptr}};
+  nb::class_<KeyedCore>(m, "KeyedCore", nb::type_slots(slots))
       .def("__init__",
            [](KeyedCore* self, nb::handle op, nb::dict rule, bool bounded) {
-             new (self) KeyedCore{make_keyed(spec_from(op)), rule_from(rule), bounded};
+             const Keeper keeper;
+             KeyedPtr made = make_keyed(spec_from(op));
+             new (self) KeyedCore{keeper.objects(), std::move(made), rule_from(rule), bounded};
              const Rule& held = self->rule;
              self->axis = TimeAxis(held.datetimes, !held.range.integral || !held.lateness.integral);
            })
@@ -316,7 +348,7 @@ void bind_keyed(nb::module_& m) {
       .def("_query", keyed_query, nb::arg("key"), nb::arg("at").none())
       .def("_evict",
            [](KeyedCore& core, nb::handle key, nb::handle time) {
-             const Turn turn(core.face());
+             const Turn turn(core.turns);
              const Slot slot = slot_of(core, key);
              const Tick first = core.axis.read_bound(time.ptr(), true);
              const Tick last = core.axis.read_bound(time.ptr(), false);
@@ -326,32 +358,39 @@ void bind_keyed(nb::module_& m) {
              core.remove_all({slot});
              return true;
            })
-      .def_prop_ro("_real", [](const KeyedCore& core) { return core.axis.real(); })
-      .def("_turn_real",  // before the first row
-           [](KeyedCore& core) { core.axis = TimeAxis(false, true); })
+      .def_prop_ro("_real", asked([](const KeyedCore& core) { return core.axis.real(); }))
+      // Before the first row; says whether times are floats now.
+      .def("_turn_real", asked([](KeyedCore& core) {
+             if (core.keys() == 0 && core.bound == kFirstTick) core.axis = TimeAxis(false, true);
+             return core.axis.real();
+           }))
       .def("_advance", keyed_advance)
       .def("_keys", keyed_keys)
       .def("_save", keyed_save)
       .def("_load", keyed_load)
-      .def("check", keyed_check)
-      .def("__len__", &KeyedCore::keys)
+      .def("check", asked(keyed_check))
+      .def("__len__", asked([](const KeyedCore& core) { return core.keys(); }))
       .def("_copy_from",
            [](KeyedCore& core, KeyedCore& other) {
-             const Turn turn(other.face());
-             core = KeyedCore{other.held->clone(), other.rule,  other.bounded,
-                              other.axis,          other.whole, other.text,
-                              other.newest,        other.bound, other.late};
+             const auto copy = [&] {
+               const Turn turn(other.turns);
+               return KeyedCore{other.kept,  other.held->clone(), other.rule, other.bounded,
+                                other.axis,  other.whole,         other.text, other.newest,
+                                other.bound, other.late};
+             };
+             KeyedCore twin = copy();
+             const Turn turn(core.turns);
+             core = std::move(twin);
            })
-      .def_prop_ro("entries", [](const KeyedCore& core) { return core.face().entries(); })
-      .def_prop_ro("late", [](const KeyedCore& core) { return core.late; })
-      .def_prop_ro("watermark",
-                   [](const KeyedCore& core) -> nb::object {
+      .def_prop_ro("entries", asked([](const KeyedCore& core) { return core.held->entries(); }))
+      .def_prop_ro("late", asked([](const KeyedCore& core) { return core.late; }))
+      .def_prop_ro("watermark", asked([](const KeyedCore& core) -> nb::object {
                      if (core.bound == kFirstTick) return nb::none();
                      return core.axis.time_of(core.bound - 1);
-                   })
-      .def_prop_ro("nbytes", [](const KeyedCore& core) {
-        return core.face().bytes() + core.whole.bytes() + core.text.bytes();
-      });
+                   }))
+      .def_prop_ro("nbytes", asked([](const KeyedCore& core) {
+                     return core.held->bytes() + core.whole.bytes() + core.text.bytes();
+                   }));
 }
 
 }  // namespace slidefold::bindings

@@ -2,12 +2,14 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <limits>
 #include <thread>
 
 #include "arrays.hpp"
 #include "registry.hpp"
+#include "signals.hpp"
 #include "slidefold/columns/time_windows.hpp"
 
 namespace slidefold::bindings {
@@ -16,11 +18,18 @@ namespace {
 template <class T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// A result that does not fit, with its row in order.
+struct RowOverflow {
+  std::size_t row;
+  std::string what;
+};
+
 // A share of the rows of one column, folded block by block.
 struct Part {
   virtual ~Part() = default;
   virtual void fold(const FrameBlock& block) = 0;
   std::vector<std::uint32_t> missing;  // rows without a result
+  std::vector<RowOverflow> beyond;     // of the last block: an error, unless they hold too few rows
 };
 
 // One column of results. The rows of a share are its own, so that shares run beside one another.
@@ -49,14 +58,8 @@ struct Results {
         found(fresh_array<T>(rows)),
         data(moved ? sorted.data() : found.data) {}
   void put_back(const std::uint32_t* places, std::size_t first, std::size_t last) {
-    for (std::size_t row = first; row < last; ++row) found.data[row] = data[places[row]];
+    in_blocks(first, last, [&](std::size_t row) { found.data[row] = data[places[row]]; });
   }
-};
-
-// A result that does not fit, with its row in order.
-struct RowOverflow {
-  std::size_t row;
-  std::string what;
 };
 
 template <class Op>
@@ -70,18 +73,19 @@ template <class Op>
 struct EmitRow {
   const Op& op;
   typename Op::Out* results;
-  std::vector<std::uint32_t>& missing;
+  Part& part;
   void operator()(std::size_t row, const typename Op::State& state, bool empty) const {
     if (empty || !defined(op, state)) {
       results[row] = {};
-      missing.push_back(static_cast<std::uint32_t>(row));
+      part.missing.push_back(static_cast<std::uint32_t>(row));
       return;
     }
     if constexpr (fallible_v<Op>) {
       try {
         results[row] = op.lower(state);
       } catch (const ResultOverflow& error) {
-        throw RowOverflow{row, error.what()};
+        results[row] = {};
+        part.beyond.push_back({row, error.what()});
       }
     } else {
       results[row] = op.lower(state);
@@ -103,8 +107,7 @@ struct PartOf final : Part {
   typename Kernel<Op, LiftRow<Op>, EmitRow<Op>>::type kernel;
   PartOf(const LiftRow<Op>& lift, typename Op::Out* results, const SortedTimes& sorted,
          TimeReach window, std::size_t first, std::size_t last)
-      : kernel(lift.op, sorted, window, first, last, lift, EmitRow<Op>{lift.op, results, missing}) {
-  }
+      : kernel(lift.op, sorted, window, first, last, lift, EmitRow<Op>{lift.op, results, *this}) {}
   void fold(const FrameBlock& block) override { kernel.fold(block); }
 };
 
@@ -180,10 +183,16 @@ Missing run(const SortedTimes& sorted, const std::vector<TimeReach>& windows, co
     parts.push_back(job->part(sorted, windows[job->window], first, last));
   WindowFrames frames(sorted, windows, first, last);
   while (frames.next()) {
+    poll();
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       Job& job = *jobs[j];
       const FrameBlock block = frames.block(job.window);
       parts[j]->fold(block);
+      for (const RowOverflow& overflow : parts[j]->beyond) {
+        const std::size_t i = overflow.row - block.begin;
+        if (std::int64_t{block.hi[i]} - block.lo[i] >= job.least) throw RowOverflow(overflow);
+      }
+      parts[j]->beyond.clear();
       if (job.least == 0) continue;
       for (std::size_t i = 0; i < block.end - block.begin; ++i) {
         if (std::int64_t{block.hi[i]} - block.lo[i] >= job.least) continue;
@@ -233,6 +242,7 @@ std::vector<TimeReach> windows_from(nb::list windows) {
 template <class Work>
 void in_shares(std::size_t rows, std::size_t shares, Work&& work) {
   std::vector<std::exception_ptr> failed(shares);
+  std::atomic<bool> stopped = false;  // the calling thread was, so that nobody needs the others
   const auto share = [&](std::size_t s) noexcept {
     try {
       work(s, rows * s / shares, rows * (s + 1) / shares);
@@ -240,16 +250,24 @@ void in_shares(std::size_t rows, std::size_t shares, Work&& work) {
       failed[s] = std::current_exception();
     }
   };
+  const auto other = [&](std::size_t s) noexcept {
+    const auto check = [](void* flag) {
+      if (static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_relaxed)) throw Stopped{};
+    };
+    const Polled polled({check, &stopped});
+    share(s);
+  };
   std::vector<std::thread> others;
   for (std::size_t s = 1; s < shares; ++s) {
     try {
-      others.emplace_back(share, s);
+      others.emplace_back(other, s);
     } catch (const std::system_error&) {  // no thread to be had
       share(s);
     }
   }
   share(0);
-  for (std::thread& other : others) other.join();
+  stopped = failed[0] != nullptr;  // its failure is the one that is told
+  for (std::thread& thread : others) thread.join();
   for (const std::exception_ptr& failure : failed) {
     if (failure != nullptr) std::rethrow_exception(failure);
   }
@@ -302,15 +320,15 @@ nb::list fold_time_windows(const Column<std::int64_t>& starts, const Column<std:
   const std::size_t shares = std::max<std::size_t>(1, threads);
   std::vector<Missing> missing(shares);
   try {
-    nb::gil_scoped_release without_gil;
-    in_shares(rows, shares, [&](std::size_t share, std::size_t first, std::size_t last) {
-      missing[share] = run(sorted, reaches, jobs, first, last);
-    });
-    if (place != nullptr) {
+    run_long(false, [&] {
+      in_shares(rows, shares, [&](std::size_t share, std::size_t first, std::size_t last) {
+        missing[share] = run(sorted, reaches, jobs, first, last);
+      });
+      if (place == nullptr) return;
       in_shares(rows, shares, [&](std::size_t, std::size_t first, std::size_t last) {
         for (const auto& job : jobs) job->put_back(place, first, last);
       });
-    }
+    });
   } catch (const RowOverflow& overflow) {
     std::size_t row = overflow.row;
     if (place != nullptr) {

@@ -9,8 +9,10 @@ namespace slidefold::bindings {
 namespace {
 
 struct TreeCore {
-  TreePtr held;
+  PyRef kept;                      // what the operator holds: goes after it
+  std::shared_ptr<TreeFace> held;  // shared with slides, which do not touch the tree
   TimeAxis axis;
+  mutable Turns turns{};
 
   TreeFace& face() const { return *held; }
   Tick read(PyObject* time) {
@@ -88,6 +90,7 @@ nb::list items(TreeCore& t) {
 }
 
 nb::object end_of(const TreeCore& t, bool young) {
+  const Turn turn(t.turns);
   if (t.held->size() == 0) return nb::none();
   return t.axis.time_of(young ? t.held->youngest() : t.held->oldest());
 }
@@ -113,17 +116,20 @@ void bind_trees(nb::module_& m) {
       fast_method<TreeCore, tree_bulk_evict>("bulk_evict", "Remove all up to a time, included."),
       fast_method<TreeCore, tree_query>("query", "The fold of all, or of since <= time <= until."),
       {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_methods, methods}, traversing<TreeCore>(), clearing<TreeCore>(), {0, nullptr}};
   nb::class_<TreeCore>(m, "TreeCore", nb::type_slots(slots))
       .def("__init__",
            [](TreeCore* self, const std::string& name, nb::handle op, nb::dict options) {
              const auto make = name == "fiba" ? make_fiba : make_btree;
-             new (self) TreeCore{make(spec_from(op), tree_options(op, options)), TimeAxis()};
+             const Keeper keeper;
+             TreePtr made = make(spec_from(op), tree_options(op, options));
+             new (self) TreeCore{keeper.objects(), std::move(made), TimeAxis()};
            })
       .def(
           "_bulk_insert",
           [](TreeCore& t, nb::handle times, nb::handle values) {
-            const Turn turn(t.face());
+            const Turn turn(t.turns);
             t.held->bulk_insert(read_times(t, times), values);
           },
           nb::arg("times").none(), nb::arg("values").none())
@@ -134,24 +140,30 @@ void bind_trees(nb::module_& m) {
                  times,
              nb::handle values, std::uint64_t range, std::size_t bulk) {
             const std::vector<Tick> ticks(times.data(), times.data() + times.shape(0));
-            return t.face().slide(ticks, values, range, bulk);
+            return ForSlide(t)->slide(ticks, values, range, bulk);
           },
           nb::arg("times"), nb::arg("values").none(), nb::arg("range"), nb::arg("bulk"))
       .def("check", [](TreeCore& t) { in_turn(t, [](TreeFace& face) { face.check(); }); })
-      .def("__len__", [](const TreeCore& t) { return t.face().size(); })
+      .def("__len__",
+           [](const TreeCore& t) { return in_turn(t, [](TreeFace& face) { return face.size(); }); })
       .def("_items",
            [](TreeCore& t) {
-             const Turn turn(t.face());
+             const Turn turn(t.turns);
              return items(t);
            })
       .def("_copy_from",
            [](TreeCore& t, TreeCore& other) {
-             t.held = in_turn(other, [](TreeFace& face) { return face.clone(); });
-             t.axis = other.axis;
+             TreeCore twin;
+             {
+               const Turn turn(other.turns);
+               twin = {other.kept, other.held->clone(), other.axis};
+             }
+             const Turn turn(t.turns);
+             t = std::move(twin);
            })
       .def("_save",
            [](TreeCore& t) {
-             const Turn turn(t.face());
+             const Turn turn(t.turns);
              Saver saver;
              saver(t.axis);
              save_face(saver, t.face());
@@ -159,22 +171,21 @@ void bind_trees(nb::module_& m) {
            })
       .def("_load",
            [](TreeCore& t, nb::bytes bytes) {
-             TreeCore twin{t.held->clone(), t.axis};
+             const Turn turn(t.turns);
+             TreeCore twin{t.kept, t.held->clone(), t.axis};
              Loader loader(view_of(bytes));
              loader(twin.axis);
              load_face(loader, twin.face());
              loader.finish();
              expect_times(twin.axis, twin.face());
-             t.held = std::move(twin.held);
-             t.axis = twin.axis;
+             t = std::move(twin);
            })
       .def_prop_ro("oldest", [](const TreeCore& t) { return end_of(t, false); })
       .def_prop_ro("youngest", [](const TreeCore& t) { return end_of(t, true); })
-      .def_prop_ro("nbytes", [](const TreeCore& t) { return t.face().bytes(); })
-      .def_prop_ro("combines", [](const TreeCore& t) -> nb::object {
-        if (t.face().combines == nullptr) return nb::none();
-        return nb::int_(t.face().combines->load());
-      });
+      .def_prop_ro(
+          "nbytes",
+          [](const TreeCore& t) { return in_turn(t, [](TreeFace& face) { return face.bytes(); }); })
+      .def_prop_ro("combines", combines_of<TreeCore>);
 }
 
 }  // namespace slidefold::bindings

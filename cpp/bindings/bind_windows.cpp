@@ -27,8 +27,10 @@ Rule rule_from(nb::dict description) {
 namespace {
 
 struct WindowCore {
+  PyRef kept;  // what the operator holds: goes after it
   std::unique_ptr<LiveWindow> held;
-  Stepping& face() const { return held->face(); }
+  mutable Turns turns{};
+  LiveWindow& face() const { return *held; }
 };
 
 std::unique_ptr<LiveWindow> make_window(const std::string& name, nb::handle op, nb::dict rule,
@@ -41,7 +43,7 @@ std::unique_ptr<LiveWindow> make_window(const std::string& name, nb::handle op, 
     return std::make_unique<LateWindow>(make_order_tree(spec), rule_from(rule));
   }
   if (name != "fiba")
-    return std::make_unique<Window>(make_face(name, op, options), rule_from(rule));
+    return std::make_unique<Window>(make_face(name, op, options_from(options)), rule_from(rule));
   return std::make_unique<LateWindow>(make_fiba(spec_from(op), tree_options(op, options)),
                                       rule_from(rule));
 }
@@ -106,39 +108,45 @@ void bind_windows(nb::module_& m) {
       fast_method<WindowCore, window_advance>("advance", "Move the window's end to a later time."),
       fast_method<WindowCore, window_evict>("evict", "Retract all events of a time."),
       {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_methods, methods}, traversing<WindowCore>(), clearing<WindowCore>(), {0, nullptr}};
   nb::class_<WindowCore>(m, "WindowCore", nb::type_slots(slots))
       .def("__init__",
            [](WindowCore* self, const std::string& name, nb::handle op, nb::dict rule,
-              nb::dict options) { new (self) WindowCore{make_window(name, op, rule, options)}; })
-      .def("check",
-           [](WindowCore& w) {
-             const Turn turn(w.face());
-             w.held->check();
+              nb::dict options) {
+             const Keeper keeper;
+             std::unique_ptr<LiveWindow> made = make_window(name, op, rule, options);
+             new (self) WindowCore{keeper.objects(), std::move(made)};
            })
-      .def("__len__", [](const WindowCore& w) { return w.held->size(); })
-      .def("_copy_from",
-           [](WindowCore& w, WindowCore& other) {
-             const Turn turn(other.face());
-             w.held = other.held->clone();
+      .def("check", [](WindowCore& w) { in_turn(w, [](LiveWindow& held) { held.check(); }); })
+      .def("__len__",
+           [](const WindowCore& w) {
+             return in_turn(w, [](LiveWindow& held) { return held.size(); });
            })
+      .def("_copy_from", copy_held<WindowCore>)
       .def("_save",
            [](WindowCore& w) {
-             const Turn turn(w.face());
+             const Turn turn(w.turns);
              Saver saver;
              w.held->save(saver);
              return as_bytes(saver);
            })
       .def("_load",
            [](WindowCore& w, nb::bytes bytes) {
+             const Turn turn(w.turns);
              std::unique_ptr<LiveWindow> twin = w.held->clone();
              Loader loader(view_of(bytes));
              twin->load(loader);
              loader.finish();
              w.held = std::move(twin);
            })
-      .def_prop_ro("late", [](const WindowCore& w) { return w.held->late(); })
-      .def_prop_ro("nbytes", [](const WindowCore& w) { return w.held->bytes(); });
+      .def_prop_ro("late",
+                   [](const WindowCore& w) {
+                     return in_turn(w, [](LiveWindow& held) { return held.late(); });
+                   })
+      .def_prop_ro("nbytes", [](const WindowCore& w) {
+        return in_turn(w, [](LiveWindow& held) { return held.bytes(); });
+      });
 }
 
 }  // namespace slidefold::bindings

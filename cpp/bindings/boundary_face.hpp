@@ -8,13 +8,14 @@
 
 namespace slidefold::bindings {
 
-struct BoundaryFace : Stepping {
+struct BoundaryFace {
   virtual ~BoundaryFace() = default;
   virtual std::unique_ptr<BoundaryFace> clone() const = 0;
   virtual std::size_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual std::size_t chunk() const = 0;
   virtual void check() const = 0;
+  virtual void visit_objects(ObjectVisitor& visitor) const = 0;
   virtual void save(Saver& a) = 0;
   virtual void load(Loader& a) = 0;
   virtual PyObject* query() = 0;
@@ -48,19 +49,20 @@ class BoundaryRowsFace final : public BoundaryFace {
       : op_(op),
         options_(options),
         rows_(op, static_cast<std::size_t>(options.range), static_cast<std::size_t>(options.slide),
-              options.chunk) {
-    calls_out_ = Port<Op>::calls_out(op_);
-  }
+              options.chunk) {}
 
   BoundaryPtr clone() const override { return std::make_unique<BoundaryRowsFace>(*this); }
   std::size_t size() const override { return rows_.size(); }
   std::size_t bytes() const override { return rows_.bytes(); }
   std::size_t chunk() const override { return rows_.chunk(); }
 
-  void check() const override {
-    if (!options_.checked) return rows_.check(nullptr);
-    const std::vector<State> contents(contents_.begin(), contents_.end());
-    rows_.check(&contents);
+  void check() const override { rows_.check(options_.checked ? &contents_ : nullptr); }
+
+  void visit_objects(ObjectVisitor& visitor) const override {
+    visit_states(op_, visitor, [&](const auto& visit) {
+      rows_.for_states(visit);
+      for (const State& state : contents_) visit(state);
+    });
   }
 
   void save(Saver& a) override { archive(a); }
@@ -107,12 +109,7 @@ class BoundaryRowsFace final : public BoundaryFace {
           [&](std::size_t row) { return columns.lift(row); },
           [&](std::size_t row, const State& state) { columns.lower(row, state); });
     };
-    if (columns.needs_gil()) {
-      run();
-    } else {
-      nb::gil_scoped_release without_gil;
-      run();
-    }
+    run_long(columns.needs_gil(), run);
     return columns.finish();
   }
 
@@ -121,7 +118,9 @@ class BoundaryRowsFace final : public BoundaryFace {
   void slide_nulls(Columns<Op>& columns, std::size_t range, std::size_t slide) const {
     const ValueCounts values(columns);
     BoundaryRows<Engine> rows(op_, range, slide, options_.chunk);
+    Pacer pace;
     for (std::size_t row = 0; row < columns.rows(); ++row) {
+      pace();
       rows.insert(columns.null(row) ? State(op_.identity()) : columns.lift(row));
       if ((row + 1) % slide != 0) continue;
       const std::size_t first = row + 1 > range ? row + 1 - range : 0, result = row / slide;
@@ -134,7 +133,8 @@ class BoundaryRowsFace final : public BoundaryFace {
   void remember() {
     if (!options_.checked) return;
     const std::size_t held = static_cast<std::size_t>(options_.range) + rows_.open_rows();
-    while (contents_.size() > held) contents_.pop_front();
+    if (contents_.size() > held)
+      contents_.erase(contents_.begin(), contents_.end() - static_cast<long>(held));
   }
 
   template <class Archive>
@@ -149,10 +149,10 @@ class BoundaryRowsFace final : public BoundaryFace {
   Op op_;
   BoundaryOptions options_;
   BoundaryRows<Engine> rows_;
-  std::deque<State> contents_;  // only when checked
-  NullFlags nulls_;             // of the last rows, as many as a window holds
-  std::size_t held_ = 0;        // how many these are
-  bool only_nulls_ = false;     // of the last closed window
+  std::vector<State> contents_;  // only when checked
+  NullFlags nulls_;              // of the last rows, as many as a window holds
+  std::size_t held_ = 0;         // how many these are
+  bool only_nulls_ = false;      // of the last closed window
 };
 
 template <class Op, class Engine>
@@ -169,15 +169,19 @@ class BoundaryTimeFace final : public BoundaryFace {
                 options.chunk != 0
                     ? options.chunk
                     : optimal_chunk_time(static_cast<double>(range_), static_cast<double>(slide_),
-                                         options.combine_time)) {
-    calls_out_ = Port<Op>::calls_out(op_);
-  }
+                                         options.combine_time)) {}
 
   BoundaryPtr clone() const override { return std::make_unique<BoundaryTimeFace>(*this); }
   std::size_t size() const override { return engine_.size(); }
   std::size_t bytes() const override { return engine_.bytes(); }
   std::size_t chunk() const override { return engine_.chunk(); }
   void check() const override { engine_.check(nullptr); }
+  void visit_objects(ObjectVisitor& visitor) const override {
+    visit_states(op_, visitor, [&](const auto& visit) {
+      engine_.for_states(visit);
+      if (last_) visit(*last_);
+    });
+  }
   void save(Saver& a) override { archive(a); }
   void load(Loader& a) override { archive(a); }
   PyObject* query() override {
@@ -192,7 +196,9 @@ class BoundaryTimeFace final : public BoundaryFace {
     bool only_nulls = false;
     nb::list closed = transact(engine_, [&] {
       nb::list result = close_until(now, last, only_nulls);
-      engine_.add(std::move(state), now - slice_of(now) * slide_ >= slide_ - range_ % slide_);
+      const std::int64_t past = now % slide_;  // the slice's start, which is at or before now
+      const std::int64_t inside = past < 0 ? past + slide_ : past;
+      engine_.add(std::move(state), inside >= slide_ - range_ % slide_);
       return result;
     });
     commit(now, last, only_nulls);
@@ -251,7 +257,8 @@ class BoundaryTimeFace final : public BoundaryFace {
                                    nb::steal(Port<Op>::lower(op_, engine_.query(), only_nulls))));
     }
     if (last > open) newest = engine_.query();
-    engine_.skip_slices(static_cast<std::uint64_t>(next - std::max(last, open)));
+    engine_.skip_slices(static_cast<std::uint64_t>(next) -
+                        static_cast<std::uint64_t>(std::max(last, open)));
     return closed;
   }
 
@@ -293,8 +300,8 @@ struct BoundaryBuild {
   template <class Op>
   struct Build {
     static BoundaryPtr make(const Op& op, const BoundaryOptions& options) {
-      if (options.timed) {
-        return std::make_unique<BoundaryTimeFace<Op, Engine<Op>>>(op, options);
+      if constexpr (Erased<Op>) {  // over time, every push is a call from Python
+        if (options.timed) return std::make_unique<BoundaryTimeFace<Op, Engine<Op>>>(op, options);
       }
       return std::make_unique<BoundaryRowsFace<Op, Engine<Op>, Column>>(op, options);
     }

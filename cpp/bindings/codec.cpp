@@ -78,6 +78,24 @@ struct Truth final : Codec {
   PyObject* out(PyObject* value) const override { return PyBool_FromLong(to_int64(value) != 0); }
 };
 
+// Only states that were tampered with hold values that their type does not have.
+[[noreturn]] void beyond(const char* type) {
+  PyErr_Clear();
+  fail("ResultOverflowError", std::string("the result is beyond what ") + type + " can hold");
+}
+
+PyObject* days_of(std::int64_t days) {
+  constexpr std::int64_t most = 999'999'999;  // of a timedelta
+  if (days < -most || most < days) beyond("a duration");
+  return checked(PyDelta_FromDSU(static_cast<int>(days), 0, 0));
+}
+
+PyObject* moved(const nb::object& epoch, const nb::object& since, const char* type) {
+  PyObject* made = PyNumber_Add(epoch.ptr(), since.ptr());
+  if (made == nullptr) beyond(type);
+  return made;
+}
+
 PyObject* timedelta_of(std::int64_t microseconds) {
   constexpr std::int64_t day = 86'400'000'000;
   const std::int64_t days = microseconds / day - (microseconds % day < 0 ? 1 : 0);
@@ -110,9 +128,7 @@ struct Duration final : Codec {
 struct Days final : Codec {
   Days() { import_datetime(); }
   PyObject* in(PyObject* value) const override { return Py_NewRef(value); }
-  PyObject* out(PyObject* value) const override {
-    return checked(PyDelta_FromDSU(static_cast<int>(to_int64(value)), 0, 0));
-  }
+  PyObject* out(PyObject* value) const override { return days_of(to_int64(value)); }
 };
 
 struct Date final : Codec {
@@ -127,9 +143,7 @@ struct Date final : Codec {
     return checked(PyLong_FromLong(PyDateTime_DELTA_GET_DAYS(since.ptr())));
   }
   PyObject* out(PyObject* value) const override {
-    const nb::object since =
-        nb::steal(checked(PyDelta_FromDSU(static_cast<int>(to_int64(value)), 0, 0)));
-    return checked(PyNumber_Add(epoch.ptr(), since.ptr()));
+    return moved(epoch, nb::steal(days_of(to_int64(value))), "a date");
   }
 };
 
@@ -153,8 +167,7 @@ struct Timestamp final : Codec {
     return checked(PyLong_FromLongLong(microseconds(value)));
   }
   PyObject* out(PyObject* value) const override {
-    const nb::object since = nb::steal(timedelta_of(to_int64(value)));
-    return checked(PyNumber_Add(epoch.ptr(), since.ptr()));
+    return moved(epoch, nb::steal(timedelta_of(to_int64(value))), "a datetime");
   }
 };
 
@@ -164,7 +177,11 @@ struct Binary final : Codec {
     return checked(
         PyUnicode_DecodeLatin1(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value), nullptr));
   }
-  PyObject* out(PyObject* value) const override { return checked(PyUnicode_AsLatin1String(value)); }
+  PyObject* out(PyObject* value) const override {
+    PyObject* bytes = PyUnicode_AsLatin1String(value);
+    if (bytes == nullptr) beyond("bytes");
+    return bytes;
+  }
 };
 
 // The Decimal of these digits, `scale` of them behind the point.
@@ -247,7 +264,8 @@ struct WideDecimal final : Codec {
     return nb::object(nb::str(nb::handle(moved)).attr("zfill")(39)).release().ptr();
   }
   PyObject* out(PyObject* value) const override {
-    const nb::object moved = nb::steal(checked(PyLong_FromUnicodeObject(value, 10)));
+    const nb::object moved = nb::steal(PyLong_FromUnicodeObject(value, 10));
+    if (!moved.is_valid()) beyond(name.c_str());
     const nb::object whole = nb::steal(checked(PyNumber_Subtract(moved.ptr(), limit.ptr())));
     return with_point(nb::str(nb::handle(whole)).c_str(), scale, type).release().ptr();
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "python.hpp"
+#include "signals.hpp"
 
 namespace slidefold::bindings {
 
@@ -43,14 +44,7 @@ class NullRows {
 // list while it is read.
 class Sequence {
  public:
-  explicit Sequence(nb::handle values) : items_(nb::steal(PySequence_Tuple(values.ptr()))) {
-    if (items_.is_valid()) return;
-    const bool iterable =
-        Py_TYPE(values.ptr())->tp_iter != nullptr || PySequence_Check(values.ptr());
-    if (iterable || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
-    PyErr_Clear();
-    fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
-  }
+  explicit Sequence(nb::handle values);
   std::size_t size() const { return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr())); }
   PyObject* operator[](std::size_t row) const {
     return PyTuple_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
@@ -68,51 +62,22 @@ class Reader<T> : public NullRows {
  public:
   static constexpr bool needs_gil = false;
   Reader(const Reader&) = delete;
-  explicit Reader(nb::handle values) {
-    if (PyList_CheckExact(values.ptr()) || PyTuple_CheckExact(values.ptr())) {
-      const Sequence items(values);
-      size_ = items.size();
-      own_ = std::make_unique<T[]>(size_);
-      data_ = own_.get();
-      for (std::size_t i = 0; i < size_; ++i) {
-        if (items[i] == Py_None) {
-          mark(i);
-        } else {
-          own_[i] = Value<T>::from(items[i]);
-        }
-      }
-      return;
-    }
-    const bool fits = nb::try_cast<Array>(values, array_, false);
-    if (!fits || reinterpret_cast<std::uintptr_t>(array_.data()) % alignof(T) != 0) {
-      fail("ValueTypeError", std::string("a one-dimensional contiguous array of ") +
-                                 Value<T>::name + " is due, got " + layout_of(values));
-    }
-    data_ = array_.data();
-    size_ = array_.shape(0);
-  }
+  explicit Reader(nb::handle values);
   std::size_t size() const { return size_; }
   T operator[](std::size_t row) const { return data_[row]; }
 
  private:
-  // What is wrong with the array.
-  static std::string layout_of(nb::handle values) {
-    const nb::object dtype = nb::getattr(values, "dtype", nb::none());
-    const bool array = PyObject_CheckBuffer(values.ptr()) || nb::hasattr(values, "__dlpack__");
-    if (dtype.is_none() || !array) return Py_TYPE(values.ptr())->tp_name;
-    const std::string got = nb::str(nb::handle(dtype)).c_str();
-    int dimensions = 1;
-    if (nb::try_cast<int>(nb::getattr(values, "ndim", nb::none()), dimensions) && dimensions != 1) {
-      return got + " of " + std::to_string(dimensions) + " dimensions";
-    }
-    return got == Value<T>::name ? got + " that is not contiguous or not aligned" : got;
-  }
+  static std::string layout_of(nb::handle values);  // what is wrong with the array
 
   Array array_;
   std::unique_ptr<T[]> own_;  // of a list or a tuple
   const T* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+extern template class Reader<double>;
+extern template class Reader<std::int64_t>;
+extern template class Reader<bool>;
 
 template <>
 class Reader<PyRef> : public Sequence {
@@ -133,14 +98,7 @@ template <>
 class Reader<std::string> : public NullRows {
  public:
   static constexpr bool needs_gil = false;
-  explicit Reader(nb::handle values) {
-    const Sequence items(values);
-    texts_.reserve(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (items[i] == Py_None) mark(i);
-      texts_.push_back(items[i] == Py_None ? std::string() : to_string(items[i]));
-    }
-  }
+  explicit Reader(nb::handle values);
   std::size_t size() const { return texts_.size(); }
   const std::string& operator[](std::size_t row) const { return texts_[row]; }
 
@@ -152,19 +110,7 @@ template <>
 class Reader<Anything> : public NullRows {
  public:
   static constexpr bool needs_gil = false;
-  explicit Reader(nb::handle values) {
-    const Py_ssize_t size = PyObject_Size(values.ptr());
-    if (size < 0) {
-      PyErr_Clear();
-      fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
-    }
-    size_ = static_cast<std::size_t>(size);
-    if (!PyList_CheckExact(values.ptr()) && !PyTuple_CheckExact(values.ptr())) return;
-    const Sequence items(values);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (items[i] == Py_None) mark(i);
-    }
-  }
+  explicit Reader(nb::handle values);
   std::size_t size() const { return size_; }
   Anything operator[](std::size_t) const { return {}; }
 
@@ -240,30 +186,24 @@ template <class T>
 class ArrayWriter {
  public:
   static constexpr bool needs_gil = false;
-  // numpy allocates: it asks for huge pages, as Buffer does.
-  explicit ArrayWriter(std::size_t rows)
-      : array_(nb::module_::import_("numpy").attr("empty")(rows, Value<T>::name)),
-        data_(nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(array_).data()) {}
+  explicit ArrayWriter(std::size_t rows);
   void set(std::size_t row, T value) { data_[row] = value; }
   void blank(std::size_t row) { data_[row] = T{}; }  // where a mask says that there is nothing
   void set_null(std::size_t row) {
     data_[row] = T{};
     nulls_.push_back(row);
   }
-  nb::object finish() {
-    if (nulls_.empty()) return array_;
-    nb::object list = array_.attr("tolist")();
-    for (const std::size_t row : nulls_) {
-      PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(row), Py_NewRef(Py_None));
-    }
-    return list;
-  }
+  nb::object finish();
 
  private:
   nb::object array_;
   T* data_;
   std::vector<std::size_t> nulls_;
 };
+
+extern template class ArrayWriter<double>;
+extern template class ArrayWriter<std::int64_t>;
+extern template class ArrayWriter<bool>;
 
 template <>
 class Writer<double> : public ArrayWriter<double> {

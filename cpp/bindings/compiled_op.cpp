@@ -368,7 +368,8 @@ PortTable table_of(const Compiled& op, bool exact) {
   algebra.load = load_fields;
   rooms(op.state_bytes, algebra);
   table.may_fail = [](const void*) { return false; };
-  table.calls_out = [](const void*) { return false; };
+  table.holds_objects = [](const void*) { return false; };
+  table.visit_objects = [](const void*, const void*, ObjectVisitor&) {};
   table.is_null = [](const void*, PyObject* value) {
     if (!PyTuple_Check(value)) return value == Py_None;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <optional>
 
+#include "fold_column.hpp"
 #include "nulls.hpp"
 #include "port.hpp"
+#include "signals.hpp"
 #include "slidefold/columns/frames.hpp"
 #include "slidefold/columns/slide.hpp"
 #include "slidefold/storage/ring.hpp"
@@ -14,45 +15,14 @@
 
 namespace slidefold::bindings {
 
-// What takes steps, one call from Python at a time: a user's operator, or another thread while it
-// runs, must not find a window half way through a step.
-class Stepping {
- protected:
-  bool calls_out_ = false;  // Python code may run inside a step
-
- private:
-  friend class Turn;
-  struct Busy {  // a copy starts idle
-    bool now = false;
-    Busy() = default;
-    Busy(const Busy&) {}
-  } busy_;
-};
-
-class Turn {
- public:
-  explicit Turn(Stepping& taken) : taken_(taken.calls_out_ ? &taken : nullptr) {
-    if (taken_ == nullptr) return;
-    if (taken_->busy_.now) {
-      fail("BusyError", "this window is at work: its operator must not use it");
-    }
-    taken_->busy_.now = true;
-  }
-  Turn(const Turn&) = delete;
-  ~Turn() {
-    if (taken_ != nullptr) taken_->busy_.now = false;
-  }
-
- private:
-  Stepping* taken_;
-};
-
-struct Face : Stepping {
+struct Face {
   virtual ~Face() = default;
   virtual std::unique_ptr<Face> clone() const = 0;
   virtual std::size_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual void check() const = 0;
+  // Shows the objects that it holds to the garbage collector.
+  virtual void visit_objects(ObjectVisitor&) const {}
   // The whole state, into a face made alike. load reads what save wrote; check() comes after it.
   virtual void save(Saver& a) = 0;
   virtual void load(Loader& a) = 0;
@@ -93,23 +63,13 @@ struct Face : Stepping {
   }
 };
 
-inline void require_frames(const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
-                           std::size_t rows) {
-  for (std::size_t i = 0; i < frames; ++i) {
-    const bool inside = 0 <= lo[i] && lo[i] <= hi[i] && hi[i] <= static_cast<std::int64_t>(rows);
-    if (!inside || (i > 0 && (lo[i] < lo[i - 1] || hi[i] < hi[i - 1]))) {
-      fail("ValueTypeError",
-           "frames lie in the column and never go back, but not frame " + std::to_string(i));
-    }
-  }
-}
-
 struct Options {
   bool checked = false;      // keep the window's contents beside it, so that check() sees all
   bool counted = false;      // count the combines
   bool batch = false;        // FlatFat: repair the tree at a trigger only
   std::size_t capacity = 0;  // FlatFat: fixed capacity, 0 grows
   bool skips_nulls = true;   // None adds nothing; else it is a value
+  bool erased = false;       // never a template of its own
 };
 
 // The algorithm that runs a whole column where it differs from the one that takes single events.
@@ -133,23 +93,29 @@ class FaceOf : public Face {
         algorithm_(std::move(algorithm)),
         checked_(options.checked),
         skips_nulls_(options.skips_nulls),
-        may_fail_(Port<Op>::may_fail(op_)) {
-    calls_out_ = Port<Op>::calls_out(op_);
-  }
+        may_fail_(Port<Op>::may_fail(op_)) {}
 
-  std::unique_ptr<Face> clone() const override { return std::make_unique<FaceOf>(*this); }
+  [[gnu::cold]] std::unique_ptr<Face> clone() const override {
+    return std::make_unique<FaceOf>(*this);
+  }
   std::size_t size() const override { return algorithm_.size(); }
   std::size_t bytes() const override { return algorithm_.bytes() + nulls_.bytes(); }
 
-  void check() const override {
+  [[gnu::cold]] void check() const override {
     require(null_rows() <= size(), "N1: no more nulls than rows");
-    if (!checked_) return algorithm_.check(nullptr);
-    const std::vector<State> contents(contents_.begin(), contents_.end());
-    algorithm_.check(&contents);
+    algorithm_.check(checked_ ? &contents_ : nullptr);
   }
 
-  void save(Saver& a) override { archive(a); }
-  void load(Loader& a) override { archive(a); }
+  [[gnu::cold]] void visit_objects(ObjectVisitor& visitor) const override {
+    visit_states(op_, visitor, [&](const auto& visit) {
+      algorithm_.for_states(visit);
+      for (const State& state : waiting_) visit(state);
+      for (const State& state : contents_) visit(state);
+    });
+  }
+
+  [[gnu::cold]] void save(Saver& a) override { archive(a); }
+  [[gnu::cold]] void load(Loader& a) override { archive(a); }
 
   PyObject* query() override {
     return guarded([&] { return lowered(null_rows()); });
@@ -230,14 +196,16 @@ class FaceOf : public Face {
       const auto lift = [&](std::size_t row) { return columns.lift(row); };
       const auto emit = [&](std::size_t row, const State& state) { columns.lower(row, state); };
       if (skips_nulls_ && columns.any_null()) {
-        step_through(columns, window, drain);
+        step_through_nulls(columns, window, drain);
       } else if constexpr (requires {
                              ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
                            }) {
         drain ? ForColumns<Algorithm>::drain(op_, rows, window, lift, emit)
               : ForColumns<Algorithm>::slide(op_, rows, window, lift, emit);
       } else {
-        step_through(columns, window, drain);
+        Runner runner(op_);
+        runner.reserve(std::min(window, rows));
+        slidefold::slide(runner, rows, window, drain, lift, emit);
       }
     });
   }
@@ -245,7 +213,7 @@ class FaceOf : public Face {
   nb::object latencies(nb::handle values, std::size_t window) const override {
     std::vector<std::int64_t> steps;
     over_column(values, [&](auto& columns, std::size_t rows) {
-      Algorithm runner(op_);
+      Steps runner(op_);
       const bool nulls = skips_nulls_ && columns.any_null();
       const auto lift = [&](std::size_t row) {
         return nulls && columns.null(row) ? op_.identity() : columns.lift(row);
@@ -259,35 +227,22 @@ class FaceOf : public Face {
     return writer.finish();
   }
 
+  // What is known at compile time is folded in fold_static.cpp, everything else through its table.
   nb::object fold(nb::handle values, const std::int64_t* lo, const std::int64_t* hi,
                   std::size_t frames) const override {
-    Columns<Op> columns(op_, values, ResultCount::exactly(frames));
-    require_frames(lo, hi, frames, columns.rows());
-    nb::object valid = nb::module_::import_("numpy").attr("empty")(frames, "bool");
-    bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
-    const auto lift = [&](std::size_t row) { return columns.lift(row); };
-    const auto emit = [&](std::size_t frame, const State& state, bool empty) {
-      flags[frame] = columns.lower_or_blank(frame, state, empty);
-    };
-    const auto run = [&] {
-      if constexpr (requires { ForColumns<Algorithm>::slide(op_, frames, frames, lift, lift); }) {
-        const std::size_t window = rows_window(lo, hi, frames);
-        if (window > 1) return fold_rows(lo, frames, window, lift, emit);
-      }
-      if constexpr (requires { ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit); }) {
-        ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit);
-      } else {
-        typename ForColumns<Algorithm>::type runner(op_);
-        fold_frames(runner, lo, hi, frames, lift, emit);
-      }
-    };
-    if (columns.needs_gil()) {
-      run();
+    if constexpr (Erased<Op>) {
+      const FrameBounds bounds{lo, hi, frames};
+      return fold_column(op_, values, bounds, [&](const auto& lift, const auto& emit) {
+        if constexpr (requires { ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit); }) {
+          ForColumns<Algorithm>::fold(op_, lo, hi, frames, lift, emit);
+        } else {
+          Runner runner(op_);
+          fold_frames(runner, lo, hi, frames, lift, emit);
+        }
+      });
     } else {
-      nb::gil_scoped_release without_gil;
-      run();
+      std::abort();
     }
-    return nb::make_tuple(columns.finish(), valid);
   }
 
   void bulk_evict(std::size_t count) override {
@@ -337,7 +292,7 @@ class FaceOf : public Face {
   bool checked_;
   bool skips_nulls_;
   bool may_fail_;
-  std::deque<State> contents_;  // only when checked_
+  std::vector<State> contents_;  // oldest first, only when checked_
 
  private:
   void insert_waiting() {
@@ -349,36 +304,36 @@ class FaceOf : public Face {
     waiting_nulls_ = 0;
   }
 
-  // Rows windows have kernels of their own, one call a group.
-  template <class Lift, class Emit>
-  void fold_rows(const std::int64_t* lo, std::size_t frames, std::size_t window, Lift& lift,
-                 Emit& emit) const {
-    for_groups(lo, frames, [&](std::size_t begin, std::size_t end) {
-      ForColumns<Algorithm>::slide(
-          op_, end - begin, window, [&](std::size_t row) { return lift(begin + row); },
-          [&](std::size_t row, const State& state) { emit(begin + row, state, false); });
-    });
-  }
+  // The algorithm as its code stands in the object already, not again in each loop over columns.
+  class Steps {
+   public:
+    explicit Steps(const Op& op) : algorithm_(op) {}
+    std::size_t size() const { return algorithm_.size(); }
+    void reserve(std::size_t count) { algorithm_.reserve(count); }
+    [[gnu::noinline]] void insert(State state) { algorithm_.insert(std::move(state)); }
+    [[gnu::noinline]] void evict() { algorithm_.evict(); }
+    [[gnu::noinline]] State query() { return algorithm_.query(); }
 
-  // Step by step, where there is no kernel or there are nulls, of which kernels know nothing.
+   private:
+    Algorithm algorithm_;
+  };
+  // An operator behind a table gains little from a loop of its own.
+  using Runner = std::conditional_t<Erased<Op>, Steps, typename ForColumns<Algorithm>::type>;
+
+  // Step by step: kernels know nothing of nulls.
   template <class AnyColumns>
-  void step_through(AnyColumns& columns, std::size_t window, bool drain) const {
-    const bool nulls = skips_nulls_ && columns.any_null();
-    const std::optional<ValueCounts> values =
-        nulls ? std::optional<ValueCounts>(columns) : std::nullopt;
+  [[gnu::cold]] void step_through_nulls(AnyColumns& columns, std::size_t window, bool drain) const {
+    const ValueCounts values(columns);
     const auto lift = [&](std::size_t row) {
-      return nulls && columns.null(row) ? State(op_.identity()) : columns.lift(row);
+      return columns.null(row) ? State(op_.identity()) : columns.lift(row);
     };
     const auto emit = [&](std::size_t row, const State& state) {
-      if (!nulls) return columns.lower(row, state);
       const std::size_t full = row + 1 > window ? row + 1 - window : 0;
       const std::size_t first = drain ? row - row % window : full;
-      values->any(first, row + 1) ? columns.lower(row, state) : columns.lower_empty(row);
+      values.any(first, row + 1) ? columns.lower(row, state) : columns.lower_empty(row);
     };
-    typename ForColumns<Algorithm>::type runner(op_);
-    runner.reserve(std::min(window, columns.rows()));
-    drain ? slidefold::drain(runner, columns.rows(), window, lift, emit)
-          : slidefold::slide(runner, columns.rows(), window, lift, emit);
+    Steps runner(op_);
+    slidefold::slide(runner, columns.rows(), window, drain, lift, emit);
   }
 
   template <class Archive>
@@ -386,20 +341,17 @@ class FaceOf : public Face {
     algorithm_.archive(a);
     archive_states(a, op_, waiting_);
     a(nulls_, waiting_nulls_);
-    expect(nulls_.fits(size() + waiting()) && waiting_nulls_ <= nulls_.count(),
-           "the nulls are not those of the rows");
+    if constexpr (Archive::kLoading) {
+      expect(nulls_.fits(size() + waiting()) && waiting_nulls_ == nulls_.among_youngest(waiting()),
+             "the nulls are not those of the rows");
+    }
     if (checked_) archive_states(a, op_, contents_);
   }
 
   template <class Run>
   nb::object over_column(nb::handle values, Run&& run) const {
     Columns<Op> columns(op_, values);
-    if (columns.needs_gil()) {
-      run(columns, columns.rows());
-    } else {
-      nb::gil_scoped_release without_gil;
-      run(columns, columns.rows());
-    }
+    run_long(columns.needs_gil(), [&] { run(columns, columns.rows()); });
     return columns.finish();
   }
 

@@ -1,5 +1,6 @@
 #include "family.hpp"
 #include "slidefold/operators/compensated.hpp"
+#include "slidefold/operators/whole.hpp"
 
 namespace slidefold::bindings {
 
@@ -13,6 +14,8 @@ MaybeMade arithmetic_family(const Spec& spec) {
   if (name == "sum") return number([&](auto t) { return made(Sum<decltype(t)>{}); });
   if (name == "compensated_sum") return made(CompensatedSum{});
   if (name == "mean") return number([&](auto t) { return made(Mean<decltype(t)>{}); });
+  if (name == "unsigned_mean") return made(Unsigned<Mean<std::int64_t>>{});
+  if (name == "decimal_mean") return made(DecimalMean{{}, spec.number("unit")});
   if (name == "geomean") {
     return number([&](auto t) { return made(Geomean<decltype(t)>{}); });
   }

@@ -75,7 +75,10 @@ struct Coded {
     static nb::object column(const Codec& codec, nb::handle values) {
       const Sequence items(values);
       nb::list codes;
+      const Signals signals;
+      Pacer pace;
       for (std::size_t i = 0; i < items.size(); ++i) {
+        pace();
         codes.append(items[i] == Py_None ? nb::none() : nb::steal(codec.in(items[i])));
       }
       return codes;

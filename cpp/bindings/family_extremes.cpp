@@ -2,6 +2,7 @@
 #include "slidefold/operators/counts.hpp"
 #include "slidefold/operators/ranges.hpp"
 #include "slidefold/operators/texts.hpp"
+#include "slidefold/operators/whole.hpp"
 
 namespace slidefold::bindings {
 
@@ -70,6 +71,9 @@ MaybeMade extremes_family(const Spec& spec) {
   if (name == "range") return number([&](auto t) { return made(Range<decltype(t)>{}); });
   if (name == "relative_variation") {
     return number([&](auto t) { return made(RelativeVariation<decltype(t)>{}); });
+  }
+  if (name == "unsigned_relative_variation") {
+    return made(Unsigned<RelativeVariation<std::int64_t>>{});
   }
   if (name == "m4") return number([&](auto t) { return made(M4<decltype(t)>{}); });
   if (name == "top_k") {

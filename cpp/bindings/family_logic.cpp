@@ -30,6 +30,10 @@ MaybeMade logic_family(const Spec& spec) {
     const std::vector<double> edges = reals(nb::object(spec.params["edges"]));
     return with_number(spec.dtype, [&](auto t) { return made(Histogram<decltype(t)>(edges)); });
   }
+  if (name == "unsigned_histogram") {
+    const std::vector<double> edges = reals(nb::object(spec.params["edges"]));
+    return made(Histogram<std::int64_t>(edges, int128{1} << 63));
+  }
   return {};
 }
 

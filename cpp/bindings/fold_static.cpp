@@ -17,23 +17,13 @@ namespace {
 
 template <class Op>
 nb::object folded(const Op& op, nb::handle values, const FrameBounds& bounds) {
-  Columns<Op> columns(op, values, ResultCount::exactly(bounds.frames));
-  require_frames(bounds.lo, bounds.hi, bounds.frames, columns.rows());
-  nb::object valid = nb::module_::import_("numpy").attr("empty")(bounds.frames, "bool");
-  bool* const flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
-  const auto lift = [&](std::size_t row) { return columns.lift(row); };
-  const auto emit = [&](std::size_t frame, const typename Op::State& state, bool empty) {
-    flags[frame] = columns.lower_or_blank(frame, state, empty);
-  };
-  {
-    nb::gil_scoped_release without_gil;
+  return fold_column(op, values, bounds, [&](const auto& lift, const auto& emit) {
     if constexpr (Invertible<Op>) {
       fold_invertible(op, bounds.lo, bounds.hi, bounds.frames, lift, emit);
     } else {
       fold_two_stacks(op, bounds.lo, bounds.hi, bounds.frames, lift, emit);
     }
-  }
-  return nb::make_tuple(columns.finish(), valid);
+  });
 }
 
 template <class Use>
@@ -71,6 +61,7 @@ nb::object truths(const Spec& spec, nb::handle values, const FrameBounds& bounds
 
 nb::object fold_static(const std::string& algorithm, const Spec& spec, nb::handle values,
                        const FrameBounds& bounds) {
+  if (nb::object found = fold_hot(algorithm, spec, values, bounds); found.is_valid()) return found;
   const std::string_view name = spec.name;
   if (algorithm == "subtract_on_evict") {
     if (name == "any") return truths<Quantifier::kAny>(spec, values, bounds);

@@ -52,7 +52,10 @@ struct Forwarding {
       algebra(self).load(context(self), out, loader);
     };
     table.may_fail = [](const void* self) { return port(self).may_fail(context(self)); };
-    table.calls_out = [](const void* self) { return port(self).calls_out(context(self)); };
+    table.holds_objects = [](const void* self) { return port(self).holds_objects(context(self)); };
+    table.visit_objects = [](const void* self, const void* state, ObjectVisitor& visitor) {
+      port(self).visit_objects(context(self), state, visitor);
+    };
     table.is_null = [](const void* self, PyObject* value) {
       return port(self).is_null(context(self), value);
     };

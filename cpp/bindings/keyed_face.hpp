@@ -19,13 +19,14 @@ struct Bounds {
 struct KeyedFace;
 using KeyedPtr = std::unique_ptr<KeyedFace>;
 
-struct KeyedFace : Stepping {
+struct KeyedFace {
   virtual ~KeyedFace() = default;
   virtual std::unique_ptr<KeyedFace> clone() const = 0;
   virtual std::uint64_t entries() const = 0;
   virtual std::size_t stores() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual void check() const = 0;
+  virtual void visit_objects(ObjectVisitor& visitor) const = 0;
   virtual bool empty(Slot slot) const = 0;
 
   // Inserts and answers; (results, valid) with one item a row. `inserted` tells which rows go in,
@@ -41,6 +42,8 @@ struct KeyedFace : Stepping {
   virtual void save(Saver& a, Slot slot) = 0;
   virtual void load(Loader& a, Slot slot) = 0;
   virtual KeyedPtr fresh() const = 0;  // another one without keys
+  // Gives the keys other slots: that of slot s is moved[s] from now on.
+  virtual void renumber(const std::vector<Slot>& moved) = 0;
 };
 
 template <class Op>
@@ -49,7 +52,6 @@ class KeyedFaceOf final : public KeyedFace {
 
  public:
   explicit KeyedFaceOf(const Op& op) : op_(op), windows_(op) {
-    calls_out_ = true;  // a batch may run without the GIL: nobody else may come in meanwhile
     if constexpr (kMeasured) magnitudes_.emplace(0);
   }
 
@@ -58,6 +60,10 @@ class KeyedFaceOf final : public KeyedFace {
   std::size_t stores() const override { return windows_.stores(); }
   std::size_t bytes() const override { return windows_.bytes(); }
   void check() const override { windows_.check(); }
+  void visit_objects(ObjectVisitor& visitor) const override {
+    visit_states(op_, visitor, [&](const auto& visit) { windows_.for_states(visit); });
+  }
+  void renumber(const std::vector<Slot>& moved) override { windows_.renumber(moved); }
   bool empty(Slot slot) const override { return windows_.empty(slot); }
 
   nb::object push(const std::vector<Slot>& slots, const std::vector<Tick>& times, nb::handle values,
@@ -84,10 +90,11 @@ class KeyedFaceOf final : public KeyedFace {
     };
     if (columns.needs_gil()) {
       if constexpr (kMeasured) magnitudes_.reset();
-      guarded(run);
+      stoppable(times.size(), [&] { guarded(run); }, run);
     } else {
-      nb::gil_scoped_release without_gil;
-      surely_fits(columns) ? run() : guarded(run);
+      const nb::gil_scoped_release without_gil;
+      const bool fits = surely_fits(columns);
+      stoppable(times.size(), [&] { fits ? run() : guarded(run); }, run);
     }
     for (std::size_t row = 0; row < slots.size(); ++row) {
       if (slots[row] == kNoSlot) columns.blank(row);
@@ -116,6 +123,18 @@ class KeyedFaceOf final : public KeyedFace {
   }
 
  private:
+  // Runs a batch. A large one can be stopped: all is then as it was.
+  template <class Step, class Run>
+  void stoppable(std::size_t rows, Step&& step, Run&& run) {
+    if (rows < kLongRows || windows_.entries() / 4 > rows) return step();
+    const Signals signals;
+    if constexpr (fallible_v<Op>) {
+      transact(windows_, run);
+    } else {
+      change_or_restore(windows_, run);
+    }
+  }
+
   static constexpr bool kMeasured = requires(State state) { Op::fits(Op::magnitude(state)); };
 
   // Says that no result can fail, however large, so that the batch needs no journal: all values

@@ -1,5 +1,9 @@
 #include "late_window.hpp"
 
+#include <datetime.h>
+
+#include <unordered_map>
+
 #include "saved.hpp"
 
 namespace slidefold::bindings {
@@ -11,7 +15,7 @@ Tick LateWindow::read(PyObject* time) {
       turned.end = to(marks_.end);
       if (marks_.bound != kFirstTick) turned.bound = to(marks_.bound);
       // The bound of an advance is the tick after it, which is nearer among floats.
-      if (marks_.bound == marks_.end + 1) turned.bound = turned.end + 1;
+      if (marks_.end < marks_.bound) turned.bound = turned.end + 1;
       if (marks_.gone) turned.gone = to(*marks_.gone);
     }
     tree_->retime(to);
@@ -72,16 +76,71 @@ PyObject* LateWindow::answer(Tick since, Tick until) const {
   return tree_->query(since, until);
 }
 
+namespace {
+
+// The duration of a timedelta in microseconds, if windows take it: from 0 to 292 years.
+std::optional<std::int64_t> microseconds_of(PyObject* duration) {
+  const std::int64_t days = PyDateTime_DELTA_GET_DAYS(duration);
+  if (days < 0 || days >= 106751) return std::nullopt;
+  const std::int64_t seconds = days * 86400 + PyDateTime_DELTA_GET_SECONDS(duration);
+  const std::int64_t whole = seconds * 1'000'000 + PyDateTime_DELTA_GET_MICROSECONDS(duration);
+  return whole > 0 ? std::optional(whole) : std::nullopt;
+}
+
+Span whole_span(std::int64_t steps) {
+  return {.integral = true, .whole = steps, .real = static_cast<double>(steps)};
+}
+
+// What is as plain as most ranges are; everything else, also what is wrong, is for Python to read.
+std::optional<Span> plain_span(PyObject* range, bool datetimes) {
+  if (datetimes) {
+    if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
+    if (!PyDelta_CheckExact(range)) return std::nullopt;
+    const std::optional<std::int64_t> whole = microseconds_of(range);
+    return whole ? std::optional(whole_span(*whole)) : std::nullopt;
+  }
+  if (PyLong_CheckExact(range)) {
+    int beyond = 0;
+    const long long whole = PyLong_AsLongLongAndOverflow(range, &beyond);
+    return beyond == 0 && whole > 0 ? std::optional(whole_span(whole)) : std::nullopt;
+  }
+  if (!PyFloat_Check(range)) return std::nullopt;
+  const double real = PyFloat_AS_DOUBLE(range);
+  if (!std::isfinite(real) || real <= 0) return std::nullopt;
+  return Span{.integral = false, .whole = 0, .real = real};
+}
+
 // A range as Python's windows read it: a duration where times are datetimes, else a number.
-Span LateWindow::length(PyObject* range) const {
+Span read_span(PyObject* range, bool datetimes) {
   const nb::object window =
       nb::module_::import_("slidefold.windows").attr("time")(nb::handle(range));
-  if (rule_.datetimes != nb::cast<bool>(window.attr("datetimes"))) {
+  if (datetimes != nb::cast<bool>(window.attr("datetimes"))) {
     fail("WindowError", std::string("this window counts in ") +
-                            (rule_.datetimes ? "durations" : "numbers") +
+                            (datetimes ? "durations" : "numbers") +
                             ", got last=" + bindings::shown(range));
   }
   return Span::from(nb::object(window.attr("rule")()["range"]).ptr());
+}
+
+}  // namespace
+
+Span LateWindow::length(PyObject* range) const {
+  if (const std::optional<Span> plain = plain_span(range, rule_.datetimes)) return *plain;
+  if (!rule_.datetimes || !PyUnicode_CheckExact(range)) return read_span(range, rule_.datetimes);
+  // A program has few texts of durations, and each is parsed once.
+  static std::unordered_map<std::string, Span> known;
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(range, &size);
+  if (text == nullptr) {  // a lone surrogate: Python says what is wrong with it
+    PyErr_Clear();
+    return read_span(range, true);
+  }
+  const std::string key(text, static_cast<std::size_t>(size));
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const Span span = read_span(range, true);
+  if (known.size() >= 256) known.clear();
+  known.emplace(key, span);
+  return span;
 }
 
 PyObject* LateWindow::query_last(PyObject* range) {
@@ -128,7 +187,8 @@ void LateWindow::advance(PyObject* time) {
 
 template <class Archive>
 void LateWindow::archive_marks(Archive& a) {
-  a(axis_, marks_.started, marks_.end, marks_.bound, marks_.late);
+  a(axis_, marks_.started, marks_.end, marks_.bound);
+  a.count(marks_.late);
   bool any = marks_.gone.has_value();
   a(any);
   if constexpr (Archive::kLoading) marks_.gone = any ? std::optional<Tick>(0) : std::nullopt;

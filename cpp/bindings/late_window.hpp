@@ -28,7 +28,7 @@ class LateWindow final : public LiveWindow {
         marks_(other.marks_) {}
 
   std::unique_ptr<LiveWindow> clone() const override { return std::make_unique<LateWindow>(*this); }
-  Stepping& face() const override { return *tree_; }
+  void visit_objects(ObjectVisitor& visitor) const override { tree_->visit_objects(visitor); }
   PyObject* push(PyObject* value) override;
   PyObject* push(PyObject* time, PyObject* value) override;
   PyObject* query() override;

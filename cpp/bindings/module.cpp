@@ -12,6 +12,7 @@
 
 namespace slidefold::bindings {
 
+void bind_checked_function(nb::module_& m);
 void bind_columns(nb::module_& m);
 void bind_frames(nb::module_& m);
 void bind_time_windows(nb::module_& m);
@@ -25,11 +26,27 @@ namespace {
 
 // What Python subclasses hold.
 struct Aggregator {
-  FacePtr held;
-  Aggregator(const std::string& name, nb::handle op, nb::dict options)
-      : held(make_face(name, op, options)) {}
+  PyRef kept;                  // what the operator holds: goes after it
+  std::shared_ptr<Face> held;  // shared with slides, which do not touch the window
+  mutable Turns turns;
+  Aggregator(const std::string& name, nb::handle op, nb::dict options) {
+    const Keeper keeper;
+    held = make_face(name, op, options_from(options));
+    kept = keeper.objects();
+  }
   Face& face() const { return *held; }
 };
+
+// A loaded window, in place of the own.
+template <class Core>
+void load_held(Core& core, const nb::bytes& bytes) {
+  const Turn turn(core.turns);
+  auto face = loaded(core.face(), bytes);
+  if constexpr (requires { face->waiting(); }) {
+    expect(face->waiting() == 0, "rows wait that only a window lets wait");
+  }
+  core.held = std::move(face);
+}
 
 std::size_t window_size(nb::handle window) {
   const bool whole = PyIndex_Check(window.ptr()) != 0 && !PyBool_Check(window.ptr());
@@ -64,35 +81,34 @@ void bind_aggregator(nb::module_& m) {
       fast_method<Aggregator, aggregator_evict>("evict", "Remove the oldest value."),
       fast_method<Aggregator, aggregator_query>("query", "The fold of the window; None if empty."),
       {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_methods, methods}, traversing<Aggregator>(), clearing<Aggregator>(), {0, nullptr}};
   nb::class_<Aggregator>(m, "Aggregator", nb::type_slots(slots))
       .def(nb::init<const std::string&, nb::handle, nb::dict>())
       .def("check", [](Aggregator& a) { in_turn(a, [](Face& face) { face.check(); }); })
-      .def("__len__", [](const Aggregator& a) { return a.face().size(); })
-      .def("_copy_from",
-           [](Aggregator& a, Aggregator& other) {
-             a.held = in_turn(other, [](Face& face) { return face.clone(); });
-           })
+      .def("__len__",
+           [](const Aggregator& a) { return in_turn(a, [](Face& face) { return face.size(); }); })
+      .def("_copy_from", copy_held<Aggregator>)
       .def("_save",
            [](Aggregator& a) { return in_turn(a, [](Face& face) { return saved(face); }); })
-      .def("_load", [](Aggregator& a, nb::bytes bytes) { a.held = loaded(a.face(), bytes); })
-      .def_prop_ro("nbytes", [](const Aggregator& a) { return a.face().bytes(); })
-      .def_prop_ro("combines",
-                   [](const Aggregator& a) -> nb::object {
-                     if (a.face().combines == nullptr) return nb::none();
-                     return nb::int_(a.face().combines->load());
-                   })
+      .def("_load", load_held<Aggregator>)
+      .def_prop_ro(
+          "nbytes",
+          [](const Aggregator& a) { return in_turn(a, [](Face& face) { return face.bytes(); }); })
+      .def_prop_ro("combines", combines_of<Aggregator>)
       .def(
           "slide",
           [](const Aggregator& a, nb::handle values, nb::handle window, bool drain) {
-            return a.face().slide(values, window_size(window), drain);
+            const std::size_t rows = window_size(window);
+            return ForSlide(a)->slide(values, rows, drain);
           },
           nb::arg("values").none(), nb::arg("window").none(), nb::kw_only(),
           nb::arg("drain") = false)
       .def(
           "latencies",
           [](const Aggregator& a, nb::handle values, nb::handle window) {
-            return a.face().latencies(values, window_size(window));
+            const std::size_t rows = window_size(window);
+            return ForSlide(a)->latencies(values, rows);
           },
           nb::arg("values").none(), nb::arg("window").none())
       .def(
@@ -116,15 +132,19 @@ void bind_aggregator(nb::module_& m) {
            [](Aggregator& a, std::uint64_t p) {
              return in_turn(a, [&](Face& face) { return nb::steal(face.suffix(p)); });
            })
-      .def("_capacity", [](const Aggregator& a) { return a.face().capacity(); })
+      .def("_capacity",
+           [](const Aggregator& a) {
+             return in_turn(a, [](Face& face) { return face.capacity(); });
+           })
       .def("_bulk_evict", [](Aggregator& a, std::size_t count) {
         in_turn(a, [&](Face& face) { face.bulk_evict(count); });
       });
 }
 
 struct BoundaryCore {
-  BoundaryPtr held;
-  explicit BoundaryCore(BoundaryPtr made) : held(std::move(made)) {}
+  PyRef kept;
+  std::shared_ptr<BoundaryFace> held;
+  mutable Turns turns{};
   BoundaryFace& face() const { return *held; }
 };
 
@@ -159,15 +179,18 @@ void bind_boundary(nb::module_& m) {
       fast_method<BoundaryCore, boundary_push>("push", "Add a value; results at slide boundaries."),
       fast_method<BoundaryCore, boundary_insert>("insert", "Push, without the result."),
       {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_methods, methods}, traversing<BoundaryCore>(), clearing<BoundaryCore>(), {0, nullptr}};
   nb::class_<BoundaryCore>(m, "BoundaryCore", nb::type_slots(slots))
       .def("__init__",
            [](BoundaryCore* self, bool parallel, nb::handle op, nb::dict options) {
              const auto make = parallel ? make_pba : make_sba;
+             const Keeper keeper;
              const Spec spec = spec_from(op);
              BoundaryOptions chosen = boundary_options(options);
              chosen.skips_nulls = !spec.keeps_nulls;
-             new (self) BoundaryCore(make(spec, chosen));
+             BoundaryPtr made = make(spec, chosen);
+             new (self) BoundaryCore{keeper.objects(), std::move(made)};
            })
       .def("query",
            [](BoundaryCore& b) {
@@ -181,25 +204,29 @@ void bind_boundary(nb::module_& m) {
           },
           nb::arg("time").none())
       .def("check", [](BoundaryCore& b) { in_turn(b, [](BoundaryFace& face) { face.check(); }); })
-      .def("__len__", [](const BoundaryCore& b) { return b.face().size(); })
-      .def(
-          "slide", [](const BoundaryCore& b, nb::handle values) { return b.face().slide(values); },
-          nb::arg("values").none())
-      .def("_copy_from",
-           [](BoundaryCore& b, BoundaryCore& other) {
-             b.held = in_turn(other, [](BoundaryFace& face) { return face.clone(); });
+      .def("__len__",
+           [](const BoundaryCore& b) {
+             return in_turn(b, [](BoundaryFace& face) { return face.size(); });
            })
+      .def(
+          "slide",
+          [](const BoundaryCore& b, nb::handle values) { return ForSlide(b)->slide(values); },
+          nb::arg("values").none())
+      .def("_copy_from", copy_held<BoundaryCore>)
       .def("_save",
            [](BoundaryCore& b) {
              return in_turn(b, [](BoundaryFace& face) { return saved(face); });
            })
-      .def("_load", [](BoundaryCore& b, nb::bytes bytes) { b.held = loaded(b.face(), bytes); })
-      .def_prop_ro("chunk", [](const BoundaryCore& b) { return b.face().chunk(); })
-      .def_prop_ro("nbytes", [](const BoundaryCore& b) { return b.face().bytes(); })
-      .def_prop_ro("combines", [](const BoundaryCore& b) -> nb::object {
-        if (b.face().combines == nullptr) return nb::none();
-        return nb::int_(b.face().combines->load());
-      });
+      .def("_load", load_held<BoundaryCore>)
+      .def_prop_ro("chunk",
+                   [](const BoundaryCore& b) {
+                     return in_turn(b, [](BoundaryFace& face) { return face.chunk(); });
+                   })
+      .def_prop_ro("nbytes",
+                   [](const BoundaryCore& b) {
+                     return in_turn(b, [](BoundaryFace& face) { return face.bytes(); });
+                   })
+      .def_prop_ro("combines", combines_of<BoundaryCore>);
   m.def("optimal_chunk_rows",
         [](std::size_t range, std::size_t slide) { return optimal_chunk_rows(range, slide); });
   m.def("optimal_chunk_time", [](double range, double slide, double combine_time) {
@@ -236,6 +263,7 @@ NB_MODULE(_native_ext, m) {
   bind_trees(m);
   bind_windows(m);
   bind_algebra(m);
+  bind_checked_function(m);
   m.def("algorithms", [] {
     nb::list result;
     for (const AlgorithmEntry& entry : algorithms()) {

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold::bindings {
 
@@ -17,56 +20,43 @@ class NullFlags {
   std::size_t bytes() const { return flags_.size(); }
 
   // How many of the oldest rows are null.
-  std::size_t among_oldest(std::size_t rows) const {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < rows && i < flags_.size(); ++i) found += flags_[i] ? 1 : 0;
-    return found;
+  std::size_t among_oldest(std::size_t rows) const { return nulls_ == 0 ? 0 : count_oldest(rows); }
+  std::size_t among_youngest(std::size_t rows) const {
+    return nulls_ == 0 ? 0 : nulls_ - among_oldest(flags_.size() - rows);
   }
   void push(bool null, std::size_t rows_before) {
-    if (!null && nulls_ == 0) return;
-    if (nulls_ == 0) flags_.assign(rows_before, false);
-    flags_.push_back(null);
-    nulls_ += null ? 1 : 0;
+    if (null || nulls_ > 0) note(null, rows_before);
   }
   void pop(std::size_t rows) {
-    if (nulls_ == 0) return;
-    nulls_ -= among_oldest(rows);
-    flags_.erase(flags_.begin(), flags_.begin() + static_cast<std::ptrdiff_t>(rows));
-    if (nulls_ == 0) flags_.clear();
+    if (nulls_ > 0) forget(rows);
   }
 
   // Whether these can be the flags of so many rows.
   bool fits(std::size_t rows) const { return nulls_ == 0 ? flags_.empty() : flags_.size() == rows; }
 
-  template <class Archive>
-  void archive(Archive& a) {
-    std::vector<std::uint8_t> flags(flags_.begin(), flags_.end());
-    a(flags);
-    if constexpr (Archive::kLoading) {
-      flags_.assign(flags.begin(), flags.end());
-      nulls_ = among_oldest(flags_.size());
-    }
-  }
+  void archive(Saver& a);
+  void archive(Loader& a);
 
  private:
+  std::size_t count_oldest(std::size_t rows) const;
+  void note(bool null, std::size_t rows_before);
+  void forget(std::size_t rows);
+
   std::deque<bool> flags_;  // oldest first
   std::size_t nulls_ = 0;
 };
 
 // The times that hold a value beside those that hold nothing but nulls. Filled in when the first
 // null comes, so that trees without nulls pay nothing.
-template <class Tick>
 class ValuedTimes {
  public:
+  using Tick = std::int64_t;
   bool watching() const { return watching_; }
   std::size_t bytes() const { return times_.size() * 5 * sizeof(Tick); }
   // Whether a fold of [since, until] has values; asked only while watching.
-  bool any(Tick since, Tick until) const {
-    const auto found = times_.lower_bound(since);
-    return found != times_.end() && *found <= until;
-  }
+  bool any(Tick since, Tick until) const { return watching_ && held(since, until); }
   bool any() const { return !times_.empty(); }
-  bool holds(Tick time) const { return times_.contains(time); }
+  bool holds(Tick time) const { return held(time, time); }
 
   // Before the first null: the tree calls add for each of its entries.
   template <class Fill>
@@ -74,28 +64,27 @@ class ValuedTimes {
     if (!watching_) fill();
     watching_ = true;
   }
-  void add(Tick time) { times_.insert(time); }
-  void erase(Tick time) { times_.erase(time); }
-  void erase_until(Tick until) { times_.erase(times_.begin(), times_.upper_bound(until)); }
+  void add(Tick time);
+  void erase(Tick time) {
+    if (watching_) drop(time);
+  }
+  void erase_until(Tick until) {
+    if (watching_) drop_until(until);
+  }
   void stop() {
-    watching_ = false;
-    times_.clear();
+    if (watching_) clear();
   }
-  template <class To>
-  void retime(To&& to) {
-    std::set<Tick> moved;
-    for (const Tick time : times_) moved.insert(moved.end(), to(time));
-    times_ = std::move(moved);
-  }
+  void retime(const std::function<Tick(Tick)>& to);
 
-  template <class Archive>
-  void archive(Archive& a) {
-    std::vector<Tick> times(times_.begin(), times_.end());
-    a(watching_, times);
-    if constexpr (Archive::kLoading) times_ = std::set<Tick>(times.begin(), times.end());
-  }
+  void archive(Saver& a);
+  void archive(Loader& a);
 
  private:
+  bool held(Tick since, Tick until) const;
+  void drop(Tick time);
+  void drop_until(Tick until);
+  void clear();
+
   bool watching_ = false;
   std::set<Tick> times_;
 };

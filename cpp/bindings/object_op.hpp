@@ -33,10 +33,10 @@ struct ObjectOp {
     load_ = take("load");
     const PyRef identity = take("identity");
     if (!identity) neutral_ = PyRef::steal(PyObject_CallNoArgs((PyObject*)&PyBaseObject_Type));
-    identity_ = identity ? call("identity", identity) : neutral_;
+    identity_ = identity ? HeldRef(call("identity", HeldRef(identity))) : neutral_;
   }
 
-  State identity() const { return identity_; }
+  State identity() const { return PyRef::borrow(identity_.get()); }
   State lift(const In& value) const { return call("lift", lift_, value); }
   State combine(const State& older, const State& newer) const {
     if (is_neutral(older)) return newer;
@@ -61,11 +61,32 @@ struct ObjectOp {
   // By the class's own dump and load, or as a plain value.
   template <class Archive>
   void archive(Archive& a, State& state) const {
+    if constexpr (std::is_same_v<Archive, ObjectVisitor>) {
+      a(state);
+    } else {
+      archive_bytes(a, state);
+    }
+  }
+
+  bool has_remove() const { return static_cast<bool>(remove_); }
+  bool has_newer_wins() const { return static_cast<bool>(newer_wins_); }
+  bool commutes() const { return commutes_; }
+
+  nb::object open(nb::handle values) const {
+    return open_ ? nb::handle(open_.get())(values) : nb::borrow(values);
+  }
+  nb::object close(nb::object results) const {
+    return close_ ? nb::handle(close_.get())(results) : results;
+  }
+
+ private:
+  template <class Archive>
+  void archive_bytes(Archive& a, State& state) const {
     bool neutral = is_neutral(state);
     a(neutral);
     if (neutral) {
       expect(static_cast<bool>(neutral_), "a state is neutral, but the operator has an identity");
-      state = neutral_;
+      state = PyRef::borrow(neutral_.get());
     } else if (!dump_) {
       a(state);
     } else if constexpr (Archive::kLoading) {
@@ -83,22 +104,10 @@ struct ObjectOp {
     }
   }
 
-  bool has_remove() const { return static_cast<bool>(remove_); }
-  bool has_newer_wins() const { return static_cast<bool>(newer_wins_); }
-  bool commutes() const { return commutes_; }
-
-  nb::object open(nb::handle values) const {
-    return open_ ? nb::handle(open_.get())(values) : nb::borrow(values);
-  }
-  nb::object close(nb::object results) const {
-    return close_ ? nb::handle(close_.get())(results) : results;
-  }
-
- private:
   bool is_neutral(const State& state) const { return neutral_ && state.get() == neutral_.get(); }
 
   template <class... Args>
-  PyRef call(const char* what, const PyRef& function, const Args&... args) const {
+  PyRef call(const char* what, const HeldRef& function, const Args&... args) const {
     PyObject* arguments[] = {nullptr, args.get()...};
     PyObject* result = PyObject_Vectorcall(
         function.get(), arguments + 1, sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
@@ -121,9 +130,9 @@ struct ObjectOp {
     throw std::move(error);
   }
 
-  PyRef neutral_;  // stands for the identity of a class that has none
-  PyRef identity_, lift_, combine_, lower_, remove_, newer_wins_, dump_, load_;
-  PyRef name_, open_, close_;
+  HeldRef neutral_;  // stands for the identity of a class that has none
+  HeldRef identity_, lift_, combine_, lower_, remove_, newer_wins_, dump_, load_;
+  HeldRef name_, open_, close_;
   bool commutes_ = false;
 };
 

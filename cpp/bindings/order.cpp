@@ -192,7 +192,7 @@ class OrderFace final : public Face {
   }
 
   void hold(const Row& row) {
-    rows_.reserve(rows_.size() + 1);  // the last step must not fail
+    rows_.make_room();  // the last step must not fail
     if (!row.null) tree_.insert(row.key);
     rows_.push_back(row);
   }

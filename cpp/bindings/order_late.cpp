@@ -97,6 +97,7 @@ class OrderTree final : public TreeFace {
     first_ = end;
     if (first_ * 2 < rows_.size()) return;
     rows_.erase(rows_.begin(), at(first_));
+    if (rows_.capacity() > 8 * rows_.size() + 64) rows_.shrink_to_fit();
     from_ -= first_;
     to_ -= first_;
     first_ = 0;

@@ -19,9 +19,9 @@ inline bool defined(const Op& op, const typename Op::State& state) {
 template <class Op>
 inline constexpr bool defined_when_empty = requires { Op::defined_when_empty; };
 
-// Whether Python code may run inside the operator: a user's functions, or the end of an object.
+// Whether states hold Python objects.
 template <class Op>
-inline constexpr bool runs_python =
+inline constexpr bool holds_objects_v =
     std::is_same_v<typename Op::Out, PyRef> || std::is_same_v<typename Op::Out, std::vector<PyRef>>;
 
 // ---- static operators
@@ -40,7 +40,11 @@ struct Port {
   }
   static bool is_null(const Op&, PyObject* value) { return Value<typename Op::In>::null(value); }
   static bool may_fail(const Op&) { return fallible_v<Op>; }
-  static bool calls_out(const Op&) { return runs_python<Op>; }
+  static bool holds_objects(const Op&) { return holds_objects_v<Op>; }
+  // Shows the objects of a state to the garbage collector.
+  static void visit_objects(const Op& op, const typename Op::State& state, ObjectVisitor& visitor) {
+    if constexpr (holds_objects_v<Op>) archive_state(visitor, op, state);
+  }
 };
 
 // For engines that have no room for nulls: None is a value here, or an error.
@@ -181,12 +185,13 @@ struct ErasedColumnsOf final : ErasedColumns {
 struct PortTable {
   Algebra algebra;
   bool (*may_fail)(const void* context);
-  bool (*calls_out)(const void* context);
+  bool (*holds_objects)(const void* context);
   bool (*is_null)(const void* context, PyObject* value);
   void (*lift)(const void* context, PyObject* value, void* out);
   PyObject* (*lower)(const void* context, const void* state, bool empty);
   std::unique_ptr<ErasedColumns> (*columns)(const void* context, nb::handle values,
                                             ResultCount count);
+  void (*visit_objects)(const void* context, const void* state, ObjectVisitor& visitor);
   // The results of a whole column by Two-Stacks, where the operator brings a loop of its own.
   nb::object (*slide)(const void* context, nb::handle values, std::size_t window) = nullptr;
 };
@@ -199,7 +204,7 @@ const PortTable* port_table() {
   static const PortTable table = {
       *AlgebraOf<Op>::table(),
       [](const void* context) { return Port<Op>::may_fail(*static_cast<const Op*>(context)); },
-      [](const void* context) { return Port<Op>::calls_out(*static_cast<const Op*>(context)); },
+      [](const void* context) { return Port<Op>::holds_objects(*static_cast<const Op*>(context)); },
       [](const void* context, PyObject* value) {
         return Port<Op>::is_null(*static_cast<const Op*>(context), value);
       },
@@ -214,6 +219,10 @@ const PortTable* port_table() {
          ResultCount count) -> std::unique_ptr<ErasedColumns> {
         return std::make_unique<ErasedColumnsOf<Op>>(*static_cast<const Op*>(context), values,
                                                      count);
+      },
+      [](const void* context, const void* state, ObjectVisitor& visitor) {
+        Port<Op>::visit_objects(*static_cast<const Op*>(context),
+                                *static_cast<const typename Op::State*>(state), visitor);
       }};
   return &table;
 }
@@ -257,8 +266,19 @@ struct Port<Op> {
     return ports(op).is_null(op.context.get(), value);
   }
   static bool may_fail(const Op& op) { return ports(op).may_fail(op.context.get()); }
-  static bool calls_out(const Op& op) { return ports(op).calls_out(op.context.get()); }
 };
+
+// Shows the objects that states hold: each(visit) calls visit(state) for all of them.
+template <class Op, class Each>
+void visit_states(const Op& op, ObjectVisitor& visitor, Each&& each) {
+  if constexpr (std::is_same_v<Op, AnyOp>) {
+    const void* const context = op.context.get();
+    if (!ports(op).holds_objects(context)) return;
+    each([&](const AnyState& state) {
+      if (state.get() != nullptr) ports(op).visit_objects(context, state.get(), visitor);
+    });
+  }
+}
 
 template <Erased Op>
 class Columns<Op> {

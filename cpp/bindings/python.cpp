@@ -8,6 +8,8 @@ void fail(const char* kind, const std::string& sentence) {
   throw nb::python_error();
 }
 
+thread_local Keeper* Keeper::current_ = nullptr;
+
 std::string shown(PyObject* value) {
   const nb::object repr = nb::steal(PyObject_Repr(value));
   if (!repr.is_valid()) throw nb::python_error();

@@ -31,6 +31,38 @@ std::string shown(PyObject* value);
 std::string dumped(PyObject* object);
 PyObject* undumped(const std::string& bytes);  // a new reference
 
+// Shows the garbage collector the objects of a state: visits fields as an archive does.
+class ObjectVisitor {
+ public:
+  static constexpr bool kLoading = false;
+
+  ObjectVisitor(visitproc visit, void* argument) : visit_(visit), argument_(argument) {}
+  int result() const { return result_; }
+
+  void object(PyObject* object) {
+    if (object != nullptr && result_ == 0) result_ = visit_(object, argument_);
+  }
+  template <class... Values>
+  void operator()(const Values&... values) {
+    (visit(values), ...);
+  }
+  std::size_t length(std::size_t count, std::size_t /*least*/ = 1) const { return count; }
+
+ private:
+  template <class T>
+  void visit(const T& value) {
+    if constexpr (archiving::is_vector_v<T>) {
+      for (const auto& item : value) visit(item);
+    } else if constexpr (!std::is_arithmetic_v<T> && !std::is_same_v<T, std::string>) {
+      const_cast<T&>(value).archive(*this);  // visiting changes nothing
+    }
+  }
+
+  visitproc visit_;
+  void* argument_;
+  int result_ = 0;
+};
+
 // An owned reference; null when empty. Copies and destroys under the GIL only.
 class PyRef {
  public:
@@ -53,18 +85,57 @@ class PyRef {
   }
   template <class Archive>
   void archive(Archive& a) {
-    std::string bytes;
-    if constexpr (!Archive::kLoading) {
-      expect(object_ != nullptr, "an object that is to be saved is missing");
-      bytes = dumped(object_);
+    if constexpr (std::is_same_v<Archive, ObjectVisitor>) {
+      a.object(object_);
+    } else {
+      std::string bytes;
+      if constexpr (!Archive::kLoading) {
+        expect(object_ != nullptr, "an object that is to be saved is missing");
+        bytes = dumped(object_);
+      }
+      a.blob(bytes);
+      if constexpr (Archive::kLoading) *this = steal(undumped(bytes));
     }
-    a.blob(bytes);
-    if constexpr (Archive::kLoading) *this = steal(undumped(bytes));
   }
 
  private:
   explicit PyRef(PyObject* object) : object_(object) {}
   PyObject* object_ = nullptr;
+};
+
+// While a window is made: the objects that its operator holds become the window's own, which shows
+// them to the garbage collector; the operator, which copies of the window share, borrows them.
+class Keeper {
+ public:
+  Keeper() : before_(std::exchange(current_, this)) {}
+  Keeper(const Keeper&) = delete;
+  ~Keeper() { current_ = before_; }
+  PyRef objects() const { return PyRef::borrow(objects_.ptr()); }
+
+ private:
+  friend class HeldRef;
+  nb::list objects_;
+  Keeper* before_;
+  static thread_local Keeper* current_;
+};
+
+// An object that an operator holds: borrowed from the window that is being made, else owned.
+class HeldRef {
+ public:
+  HeldRef() = default;
+  HeldRef(PyRef object) : object_(object.get()) {  // NOLINT: wherever a reference is due
+    if (Keeper::current_ == nullptr) {
+      owned_ = std::move(object);
+    } else if (object_ != nullptr) {
+      Keeper::current_->objects_.append(nb::handle(object_));
+    }
+  }
+  PyObject* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+  PyRef owned_;
 };
 
 // ---- values: from Python to In, from Out to Python

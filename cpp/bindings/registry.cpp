@@ -48,18 +48,6 @@ const AlgorithmEntry& algorithm_named(const std::string& name) {
   fail("PairError", "there is no algorithm named '" + name + "'");
 }
 
-Options options_from(nb::dict options) {
-  Options result;
-  for (auto [key, value] : options) {
-    const std::string name = nb::cast<std::string>(key);
-    if (name == "checked") result.checked = nb::cast<bool>(value);
-    if (name == "counted") result.counted = nb::cast<bool>(value);
-    if (name == "batch") result.batch = nb::cast<bool>(value);
-    if (name == "capacity") result.capacity = nb::cast<std::size_t>(value);
-  }
-  return result;
-}
-
 // daba_lite -> DabaLite
 std::string class_name(const std::string& name) {
   std::string result;
@@ -77,7 +65,19 @@ std::string with_article(const std::string& word) {
 
 }  // namespace
 
-FacePtr make_face(const std::string& name, nb::handle op, nb::dict options) {
+Options options_from(nb::dict options) {
+  Options result;
+  for (auto [key, value] : options) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "checked") result.checked = nb::cast<bool>(value);
+    if (name == "counted") result.counted = nb::cast<bool>(value);
+    if (name == "batch") result.batch = nb::cast<bool>(value);
+    if (name == "capacity") result.capacity = nb::cast<std::size_t>(value);
+  }
+  return result;
+}
+
+FacePtr make_face(const std::string& name, nb::handle op, Options options) {
   const AlgorithmEntry& entry = algorithm_named(name);
   const Spec spec = spec_from(op);
   const Traits can = traits(spec);
@@ -88,9 +88,8 @@ FacePtr make_face(const std::string& name, nb::handle op, nb::dict options) {
   };
   require_property(entry.needs_invertible, can.invertible, "invertible");
   require_property(entry.needs_selective, can.selective, "selective");
-  Options chosen = options_from(options);
-  chosen.skips_nulls = !spec.keeps_nulls;
-  return entry.make(spec, chosen);
+  options.skips_nulls = !spec.keeps_nulls;
+  return entry.make(spec, options);
 }
 
 }  // namespace slidefold::bindings

@@ -52,10 +52,10 @@ auto with_erased(const ErasedOperator& erased, Visit&& visit) {
 using FacePtr = std::unique_ptr<Face>;
 using Maker = FacePtr (*)(const Spec&, const Options&);
 
-// How many static templates an algorithm is worth: the one that folds columns gets all hot
-// operators, those that plans choose for events the numbers among them, the others the few that
-// throughput comparisons use, so that algorithms compete on equal terms.
-enum class Static { kFew, kNumbers, kHot };
+// How many static templates an algorithm is worth: those that plans choose for events get the
+// numbers, the others the few that throughput comparisons use, so that algorithms compete on equal
+// terms, or only the sum. Columns are folded by others (fold_hot.cpp).
+enum class Static { kNone, kSum, kFew, kNumbers };
 
 // A lean build has the few everywhere: sooner compiled, and every result the same.
 #ifdef SLIDEFOLD_LEAN
@@ -124,7 +124,9 @@ template <template <class> class Build, Static kStatic, bool kInvertible = false
           bool kSelective = false, class Options>
 auto make(const Spec& spec, const Options& options) {
   using Pointer = decltype(Build<AnyOp>::make(std::declval<AnyOp>(), options));
-  if (!options.counted) {
+  bool erased_only = options.counted;
+  if constexpr (requires { options.erased; }) erased_only |= options.erased;
+  if (!erased_only) {
     const auto build = [&](auto op) -> Pointer {
       using Op = decltype(op);
       if constexpr ((!kInvertible || Invertible<Op>) && (!kSelective || Selective<Op>)) {
@@ -134,12 +136,12 @@ auto make(const Spec& spec, const Options& options) {
       }
     };
     Pointer face;
-    if constexpr (kStatic == Static::kFew || kLean) {
+    if constexpr (kStatic == Static::kSum) {
+      if (spec.name == "sum" && spec.dtype == "float64") face = build(Sum<double>{});
+    } else if constexpr (kStatic == Static::kFew || (kStatic == Static::kNumbers && kLean)) {
       face = with_few_operators(spec, build);
     } else if constexpr (kStatic == Static::kNumbers) {
       face = with_number_operator(spec, build);
-    } else {
-      face = with_hot_operator(spec, build);
     }
     if (face != nullptr) return face;
   }
@@ -170,6 +172,7 @@ struct AlgorithmEntry {
 const std::vector<AlgorithmEntry>& algorithms();
 
 // The algorithm of that name over the operator, if the two go together.
-FacePtr make_face(const std::string& name, nb::handle op, nb::dict options);
+FacePtr make_face(const std::string& name, nb::handle op, Options options);
+Options options_from(nb::dict options);
 
 }  // namespace slidefold::bindings

@@ -19,8 +19,7 @@ template <class AnyFace>
 void load_face(Loader& a, AnyFace& face) {
   face.load(a);
   std::int64_t combines = 0;
-  if (face.combines != nullptr) a(combines);
-  expect(combines >= 0, "the number of combines is negative");
+  if (face.combines != nullptr) a.count(combines);
   face.check();
   if (face.combines != nullptr) face.combines->store(combines);
 }

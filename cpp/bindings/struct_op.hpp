@@ -125,7 +125,10 @@ struct StructState {
   }
   template <class Make>
   void replace(const Part& part, Make&& make) {
-    make(static_cast<void*>(bytes + part.offset));  // plain operators read before they write
+    // Beside the old state, which is read meanwhile: results are built field by field.
+    alignas(16) std::byte fresh[kBytes];
+    make(static_cast<void*>(fresh));
+    std::memcpy(bytes + part.offset, fresh, part.algebra().size);
   }
   std::byte* data() { return bytes; }
   const std::byte* data() const { return bytes; }
@@ -194,14 +197,13 @@ class StructOp {
     if constexpr (Archive::kLoading) {
       state = filled([&](const Part& part, void* out) {
         std::int64_t n = 0;
-        a(n);
-        expect(n >= 0, "a part has a negative number of inputs");
+        a.count(n);
         part.algebra().load(part.context(), out, a);
         return n;
       });
     } else {
       for (const Part& part : layout_->parts) {
-        a(inputs(state, part));
+        a.count(inputs(state, part));
         part.algebra().save(part.context(), state.data() + part.offset, a);
       }
     }
@@ -298,8 +300,13 @@ struct Port<Op> {
   static bool may_fail(const Op& op) {
     return any(op, [](const Part& p) { return p.port().may_fail(p.context()); });
   }
-  static bool calls_out(const Op& op) {
-    return any(op, [](const Part& p) { return p.port().calls_out(p.context()); });
+  static bool holds_objects(const Op& op) {
+    return any(op, [](const Part& p) { return p.port().holds_objects(p.context()); });
+  }
+  static void visit_objects(const Op& op, const typename Op::State& state, ObjectVisitor& visitor) {
+    for (const Part& part : op.layout().parts) {
+      part.port().visit_objects(part.context(), state.data() + part.offset, visitor);
+    }
   }
 
  private:

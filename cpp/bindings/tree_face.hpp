@@ -10,12 +10,13 @@
 
 namespace slidefold::bindings {
 
-struct TreeFace : Stepping {
+struct TreeFace {
   virtual ~TreeFace() = default;
   virtual std::unique_ptr<TreeFace> clone() const = 0;
   virtual std::size_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual void check() const = 0;
+  virtual void visit_objects(ObjectVisitor&) const {}
   virtual void save(Saver& a) = 0;
   virtual void load(Loader& a) = 0;   // into an empty tree
   virtual Tick oldest() const = 0;    // of a tree that is not empty
@@ -55,15 +56,17 @@ class TreeFaceOf final : public TreeFace {
   using State = typename Op::State;
 
  public:
-  TreeFaceOf(const Op& op, Tree tree, bool skips_nulls)
-      : op_(op), tree_(std::move(tree)), skips_nulls_(skips_nulls) {
-    calls_out_ = Port<Op>::calls_out(op_);
-  }
+  template <class... Arity>
+  TreeFaceOf(const Op& op, bool skips_nulls, Arity... arity)
+      : op_(op), empty_(op, arity...), tree_(empty_), skips_nulls_(skips_nulls) {}
 
   TreePtr clone() const override { return std::make_unique<TreeFaceOf>(*this); }
   std::size_t size() const override { return tree_.size(); }
   std::size_t bytes() const override { return tree_.bytes() + valued_.bytes(); }
   void check() const override { tree_.check(); }
+  void visit_objects(ObjectVisitor& visitor) const override {
+    visit_states(op_, visitor, [&](const auto& visit) { tree_.for_states(visit); });
+  }
   void save(Saver& a) override {
     tree_.archive(a);
     a(valued_);
@@ -122,11 +125,16 @@ class TreeFaceOf final : public TreeFace {
     const bool nulls = skips_nulls_ && columns.any_null();
     std::vector<State> states;
     states.reserve(times.size());
-    for (std::size_t row = 0; row < times.size(); ++row) {
-      states.push_back(nulls && columns.null(row) ? State(op_.identity()) : columns.lift(row));
+    {
+      const Signals signals;
+      Pacer pace;
+      for (std::size_t row = 0; row < times.size(); ++row) {
+        pace();
+        states.push_back(nulls && columns.null(row) ? State(op_.identity()) : columns.lift(row));
+      }
     }
     if (nulls) watch();
-    guarded([&] { tree_.bulk_insert(times.data(), states.data(), times.size()); });
+    insert_all(times, states);
     if (!valued_.watching()) return;
     for (std::size_t row = 0; row < times.size(); ++row) {
       if (!nulls || !columns.null(row)) valued_.add(times[row]);
@@ -139,10 +147,11 @@ class TreeFaceOf final : public TreeFace {
     require_rows(columns, times);
     columns.refuse_nulls();
     const auto run = [&] {
-      Tree tree = tree_;
-      tree.bulk_evict(kLastTick);
+      Tree tree = empty_;
       std::vector<State> states(bulk == 1 ? 0 : bulk);
+      Pacer pace;
       for (std::size_t row = 0; row + bulk <= times.size(); row += bulk) {
+        pace();
         if (bulk == 1) {
           tree.insert(times[row], columns.lift(row));
         } else {
@@ -155,17 +164,15 @@ class TreeFaceOf final : public TreeFace {
         columns.lower(row / bulk, tree.query());
       }
     };
-    if (columns.needs_gil()) {
-      run();
-    } else {
-      nb::gil_scoped_release without_gil;
-      run();
-    }
+    run_long(columns.needs_gil(), run);
     return columns.finish();
   }
 
   void for_each(const std::function<void(Tick, nb::object)>& visit) override {
+    const Signals signals;
+    Pacer pace;
     tree_.for_each([&](Tick time, const State& state) {
+      pace();
       const bool null = valued_.watching() && !valued_.holds(time);
       visit(time, nb::steal(Port<Op>::lower(op_, state, null)));
     });
@@ -228,6 +235,18 @@ class TreeFaceOf final : public TreeFace {
     if (fold.any()) (void)op_.lower(fold.take());
   }
 
+  // A large bulk can be stopped: the tree is then as it was.
+  void insert_all(const std::vector<Tick>& times, const std::vector<State>& states) {
+    const auto insert = [&] { tree_.bulk_insert(times.data(), states.data(), times.size()); };
+    if (times.size() < kLongRows || tree_.size() / 16 > times.size()) return guarded(insert);
+    const Signals signals;
+    if constexpr (combine_fallible_v<Op>) {
+      transact(tree_, insert);
+    } else {
+      change_or_restore(tree_, insert);
+    }
+  }
+
   template <class Step>
   auto guarded(Step&& step) {
     if constexpr (combine_fallible_v<Op>) {
@@ -237,9 +256,10 @@ class TreeFaceOf final : public TreeFace {
   }
 
   Op op_;
+  const Tree empty_;  // of the same shape: what a slide begins with, whatever happens to tree_
   Tree tree_;
   bool skips_nulls_;
-  ValuedTimes<Tick> valued_;
+  ValuedTimes valued_;
 };
 
 // Ticks sort as times do, so the ends speak for all between them.

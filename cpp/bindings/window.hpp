@@ -25,7 +25,7 @@ class LiveWindow {
  public:
   virtual ~LiveWindow() = default;
   virtual std::unique_ptr<LiveWindow> clone() const = 0;
-  virtual Stepping& face() const = 0;
+  virtual void visit_objects(ObjectVisitor& visitor) const = 0;
   virtual PyObject* push(PyObject* value) = 0;
   virtual PyObject* push(PyObject* time, PyObject* value) = 0;
   virtual PyObject* query() = 0;
@@ -56,7 +56,7 @@ class Window final : public LiveWindow {
       : LiveWindow(), face_(other.face_->clone()), rule_(other.rule_), clock_(other.clock_) {}
 
   std::unique_ptr<LiveWindow> clone() const override { return std::make_unique<Window>(*this); }
-  Stepping& face() const override { return *face_; }
+  void visit_objects(ObjectVisitor& visitor) const override { face_->visit_objects(visitor); }
   PyObject* push(PyObject* value) override;
   PyObject* push(PyObject* time, PyObject* value) override;
   PyObject* query() override { return face_->query(); }

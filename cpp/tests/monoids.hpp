@@ -137,6 +137,7 @@ class Token {
     if (full_) held.erase(place_);
   }
 
+  bool full() const { return full_; }
   Name name() const { return *place_; }
 
  private:

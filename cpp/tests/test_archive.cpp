@@ -55,6 +55,39 @@ TEST(what_is_no_value_is_refused) {
   CHECK_THROWS(Loader("x").finish(), BadState);
 }
 
+// What has been loaded can be added up: neither counts nor sums overflow, together or alone.
+TEST(counts_and_sums_fit_together) {
+  constexpr std::int64_t half = std::int64_t{1} << 61;
+  Saver saver;
+  for (const std::int64_t n : {half, half, std::int64_t{1}}) saver.count(n);
+  Loader loader(saver.bytes());
+  std::int64_t n = 0;
+  loader.count(n), loader.count(n);
+  CHECK_EQ(n, half);
+  CHECK_THROWS(loader.count(n), BadState);
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    Saver one;
+    one.count(wrong);
+    CHECK_THROWS(Loader(one.bytes()).count(n), BadState);
+  }
+  for (const double wrong : {-1.0, 0.5, 0x1p63, std::numeric_limits<double>::quiet_NaN()}) {
+    Saver one;
+    one.count(wrong);
+    double real = 0;
+    CHECK_THROWS(Loader(one.bytes()).count(real), BadState);
+  }
+  const int128 most = int128{1} << 126;
+  for (const int128 sum : {most, -most}) {
+    Saver both;
+    both.total(sum), both.total(int128{-1});
+    Loader sums(both.bytes());
+    int128 total = 0;
+    sums.total(total);
+    CHECK(total == sum);
+    CHECK_THROWS(sums.total(total), BadState);
+  }
+}
+
 TEST(texts_are_utf_8) {
   for (const char* text : {"", "a", "\xC2\x80", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF",
                            "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "x\xC3\xA9y"}) {

@@ -7,6 +7,11 @@
 #include "slidefold/algorithms/boundary_rows.hpp"
 #include "slidefold/algorithms/parallel_boundary.hpp"
 
+#if SLIDEFOLD_FORKS
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 using namespace slidefold;
 using namespace slidefold::check;
 
@@ -298,6 +303,45 @@ TEST(the_second_thread_makes_the_lcs) {
   CHECK_EQ(counts.others % (chunk - 2), 0);
   CHECK_EQ(counts.others / (chunk - 2) + passes_here, chunks);
 }
+
+#if SLIDEFOLD_FORKS
+// In a child there is no second thread: the window goes on there as in the parent, and ends.
+TEST(pba_goes_on_in_a_child_process) {
+  for (const std::size_t before : {0, 7, 500, 5000}) {
+    RowsPba<Concat> pba(Concat{}, 40, 1, 8, kAlways);
+    RowsSba<Concat> sba(Concat{}, 40, 1, 8);
+    const auto go_on = [&](std::size_t from, std::size_t rows) {
+      for (std::size_t i = from; i < from + rows; ++i) {
+        pba.insert(letter(static_cast<unsigned>(i)));
+        sba.insert(letter(static_cast<unsigned>(i)));
+        if (pba.query() != sba.query()) return false;
+      }
+      return true;
+    };
+    CHECK(go_on(0, before));
+    const pid_t child = fork();
+    if (child == 0) {
+      bool same = true;
+      {
+        const auto dropped = pba;  // a copy that is not used
+        same = go_on(before, 500);
+        const auto copy = pba;
+        pba = copy;
+        same = same && go_on(before + 500, 100);
+        const auto another = std::make_unique<RowsPba<Concat>>(pba);
+      }
+      {
+        RowsPba<Concat> unused = std::move(pba);
+      }
+      _exit(same ? 0 : 1);
+    }
+    CHECK(go_on(before, 500));
+    int status = -1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+  }
+}
+#endif
 
 // Started, stopped, copied, assigned and destroyed at random moments, each with a twin in SBA.
 TEST(pba_survives_anything) {

@@ -71,8 +71,7 @@ auto by_steps(const Op& op, bool drain, std::size_t rows, std::size_t window, Li
   std::vector<typename Op::State> results;
   const auto emit = [&](std::size_t, const typename Op::State& state) { results.push_back(state); };
   typename Kernel::template Algorithm<Op> algorithm(op);
-  drain ? slidefold::drain(algorithm, rows, window, lift, emit)
-        : slidefold::slide(algorithm, rows, window, lift, emit);
+  slidefold::slide(algorithm, rows, window, drain, lift, emit);
   return results;
 }
 

@@ -239,10 +239,10 @@ TEST(memory_of_a_window_that_shrank_is_reused_then_given_back) {
   std::int64_t t = 0;
   for (; t < 400000; ++t) tree.insert(t, 1);
   const std::size_t full = tree.bytes();
-  tree.bulk_evict(t - 1001);
-  CHECK_EQ(tree.size(), 1000u);
+  tree.bulk_evict(t - 50001);
+  CHECK_EQ(tree.size(), 50000u);
   CHECK(tree.bytes() > full / 2);  // nothing is freed at once
-  for (int i = 0; i < 50000; ++i) tree.insert(t++, 1);
+  for (int i = 0; i < 1000; ++i) tree.insert(t++, 1);
   CHECK(tree.bytes() <= full + 4096);  // reused; 4096 for the list of what waits
   for (std::int64_t i = 0; i < 400000; ++i) {
     tree.evict(t - 51000);
@@ -250,6 +250,31 @@ TEST(memory_of_a_window_that_shrank_is_reused_then_given_back) {
   }
   CHECK(tree.bytes() < full / 2);
   tree.check();
+}
+
+// A small rest of a large tree: its memory is that of a small tree at once, and so is a copy's.
+template <class Op>
+static void gives_back_at_once(const Op& op) {
+  for (const std::int64_t rest : {0, 1, 9, 1000}) {
+    Fiba<Op> tree(op, 4), small(op, 4);
+    std::int64_t t = 0;
+    for (; t < 200000; ++t) tree.insert(t, 1);
+    const std::size_t full = tree.bytes();
+    transact(tree, [&] { tree.bulk_evict(t - rest - 1); });
+    CHECK_EQ(tree.size(), static_cast<std::uint64_t>(rest));
+    CHECK(tree.bytes() < full / 10);
+    CHECK(Fiba<Op>(tree).bytes() <= tree.bytes());
+    tree.check();
+    for (std::int64_t i = 0; i < 2000; ++i) tree.insert(t++, 1);
+    tree.check();
+    CHECK_EQ(tree.query(), static_cast<double>(rest + 2000));
+  }
+}
+
+TEST(a_small_rest_of_a_large_tree_keeps_little_memory) {
+  std::uint64_t combines = 0;
+  gives_back_at_once(CountedSum{&combines});
+  gives_back_at_once(JournaledSum{{&combines}});
 }
 
 namespace {

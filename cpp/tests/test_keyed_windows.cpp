@@ -24,6 +24,12 @@ struct Concat {
   bool same(const State& a, const State& b) const { return a == b; }
 };
 
+struct Mixed {
+  std::uint64_t operator()(std::int64_t key) const {
+    return static_cast<std::uint64_t>(key) * 0x9E3779B97F4A7C15;
+  }
+};
+
 using Truth = std::map<Slot, std::map<std::int64_t, std::string>>;
 
 void lockstep(unsigned seed, int keys, int spread, std::size_t most_rows, bool failing,
@@ -137,5 +143,63 @@ TEST(keys_that_were_loaded_are_swept_before_any_push) {
   loaded.evict(10, 1, [](Slot) {});
   CHECK(loaded.empty(0));
 }
+
+// Slots are numbered anew when most are free; what is held stays, and so does what is swept.
+TEST(renumbered_keys_hold_what_they_held) {
+  KeyTable<std::int64_t, std::int64_t, Mixed> table;
+  KeyedWindows<Concat> windows(Concat{});
+  const auto push = [&](std::int64_t from, std::int64_t to, std::int64_t time) {
+    std::vector<Slot> slots;
+    for (std::int64_t key = from; key < to; ++key) slots.push_back(table.add(key).first);
+    windows.push(
+        slots, std::vector<std::int64_t>(slots.size(), time), [](std::size_t) { return true; },
+        [&](std::size_t i) { return std::to_string(from + static_cast<std::int64_t>(i)); },
+        [](std::int64_t t) { return t - 9; }, [](std::int64_t t) { return t; },
+        [](std::size_t, const std::string&, bool) {});
+  };
+  push(0, 4000, 1);
+  push(1000, 1010, 50);
+  const std::size_t full = windows.bytes() + table.bytes();
+  CHECK(!table.sparse());
+  windows.evict(20, windows.stores(), [&](Slot slot) { table.remove(slot); });
+  CHECK(table.sparse());
+  windows.renumber(table.compact());
+  table.check();
+  windows.check();
+  CHECK(!table.sparse());
+  CHECK_EQ(table.size(), 10u);
+  CHECK_EQ(table.slots(), 10u);
+  CHECK(windows.bytes() + table.bytes() < full / 20);
+  for (std::int64_t key = 1000; key < 1010; ++key) {
+    CHECK_EQ(windows.query(table.find(key), 0, 100).first, std::to_string(key));
+  }
+  push(0, 100, 60);
+  CHECK_EQ(windows.entries(), 110u);
+  windows.evict(100, windows.stores(), [&](Slot slot) { table.remove(slot); });
+  CHECK_EQ(table.size(), 0u);
+  windows.renumber(table.compact());
+  table.check();
+  CHECK_EQ(table.bytes() + windows.bytes(), 0u);
+}
+
+// What a batch that failed had touched is nobody's business later.
+TEST(keys_of_a_failed_batch_are_forgotten) {
+  int fuse = 0;
+  KeyedWindows<Concat> windows(Concat{&fuse});
+  const auto push = [&] {
+    windows.push(
+        {0, 0, 1}, {5, 5, 5}, [](std::size_t) { return true; }, [](std::size_t) { return "x"; },
+        [](std::int64_t t) { return t - 9; }, [](std::int64_t t) { return t; },
+        [](std::size_t, const std::string&, bool) {});
+  };
+  fuse = 1;
+  windows.begin();
+  CHECK_THROWS(push(), std::runtime_error);
+  windows.rollback();
+  std::size_t emptied = 0;
+  windows.evict(100, windows.stores(), [&](Slot) { ++emptied; });
+  CHECK_EQ(emptied, 0u);
+}
+
 TEST(batches_answer_as_recalculation_does) { lockstep_all(false); }
 TEST(a_batch_that_fails_leaves_no_trace) { lockstep_all(true); }

@@ -88,21 +88,53 @@ TEST(what_is_evicted_is_released) {
   });
 }
 
-// FlatFit's buffer and FlatFat's tree follow the window down again.
-TEST(shrinking_windows_give_memory_back) {
-  Random random(43);
-  const auto shrinks = [&](auto algorithm) {
+// What is kept follows the window down again, also what was pushed to it as a whole.
+template <bool kFallible>
+static void shrink_again() {
+  each<kFallible>([](const std::string& name, auto algorithm) {
+    if (name == "FlatFat of 100" || name == "SlickDeque") return;  // a fixed size; one token
+    Random random(43);
     slide(algorithm, random, 10, 0);
     const std::size_t small = algorithm.bytes();
     slide(algorithm, random, 4000, 0);
     static_cast<void>(algorithm.query());
-    CHECK(algorithm.bytes() > 50 * small);
+    const std::size_t full = algorithm.bytes();
+    CHECK(full > 8 * small);
     slide(algorithm, random, 0, 4000);
-    CHECK(algorithm.bytes() <= 4 * small);
-  };
-  shrinks(FlatFit<Tokens<>>(Tokens<>{}));
-  shrinks(FlatFat<Tokens<>>(Tokens<>{}));
+    CHECK(algorithm.bytes() <= std::max(4 * small, full / 16));
+    CHECK_EQ(algorithm.size(), 10);
+  });
 }
+TEST(shrinking_windows_give_memory_back) { shrink_again<false>(); }
+TEST(shrinking_windows_give_memory_back_with_a_journal) { shrink_again<true>(); }
+
+TEST(a_deque_of_falling_values_gives_memory_back) {
+  SlickDeque<Tokens<>> algorithm(Tokens<>{});  // nothing wins, so all stay
+  Random random(46);
+  slide(algorithm, random, 4010, 4000);
+  CHECK(algorithm.bytes() <= 64 * 4 * sizeof(Token));
+}
+
+// All states that hold something are visited, each once.
+template <bool kFallible>
+static void visit_all() {
+  each<kFallible>([](const std::string&, auto algorithm) {
+    Random random(47);
+    for (int round = 0; round < 60; ++round) {
+      slide(algorithm, random, below(random, 20), 0);
+      slide(algorithm, random, 0, below(random, std::min<std::size_t>(algorithm.size() + 1, 15)));
+      if (algorithm.size() > 60) slide(algorithm, random, 0, algorithm.size() - 60);
+      transact(algorithm, [&] { static_cast<void>(algorithm.query()); });
+      std::multiset<Token::Name> visited;
+      algorithm.for_states([&](const Token& token) {
+        if (token.full()) visited.insert(token.name());
+      });
+      CHECK(visited == Token::held);
+    }
+  });
+}
+TEST(all_states_are_visited) { visit_all<false>(); }
+TEST(all_states_are_visited_with_a_journal) { visit_all<true>(); }
 
 // DESIGN, section 4: the states an algorithm keeps for a window of n.
 TEST(no_more_states_than_promised) {

@@ -56,6 +56,28 @@ TEST(a_tree_in_lockstep_with_a_multiset) {
   }
 }
 
+TEST(a_tree_gives_memory_back) {
+  CountedTree tree;
+  for (std::int64_t i = 0; i < 100'000; ++i) tree.insert(i * 7919 % 100'003);
+  const std::size_t full = tree.bytes();
+  std::multiset<std::int64_t> truth;
+  for (std::int64_t i = 0; i < 100'000; ++i) {
+    const std::int64_t key = i * 7919 % 100'003;
+    if (i % 10'000 == 0) {
+      truth.insert(key);
+    } else {
+      CHECK(tree.erase(key));
+    }
+  }
+  CHECK(tree.bytes() < full / 50);
+  same(tree, truth);
+  while (!truth.empty()) {
+    CHECK(tree.erase(*truth.begin()));
+    truth.erase(truth.begin());
+  }
+  tree.check();
+}
+
 TEST(ends_of_a_tree_that_only_grows_at_one_side) {
   for (const int sign : {1, -1}) {
     CountedTree tree;

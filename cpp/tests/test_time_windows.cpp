@@ -2,6 +2,7 @@
 // the bit, for the same combines but those that no row sees.
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct Tree {
   }
 };
 
+struct Whole {  // a sum, which can be taken apart
+  using State = std::uint64_t;
+  State identity() const { return 0; }
+  State combine(State older, State newer) const { return older + newer; }
+  State remove(State whole, State older) const { return whole - older; }
+};
+
 struct Rows {
   std::vector<std::int64_t> times, starts{0};
 };
@@ -45,6 +53,14 @@ Rows some_rows(std::mt19937_64& random) {
   return rows;
 }
 
+std::vector<TimeReach> some_windows(std::mt19937_64& random) {
+  std::vector<TimeReach> windows;
+  for (std::uint64_t w = 0; w < 1 + random() % 3; ++w) {
+    windows.push_back({static_cast<std::int64_t>(random() % 50), random() % 2 == 0});
+  }
+  return windows;
+}
+
 using Folds = std::vector<std::uint64_t>;
 
 Folds one_by_one(const SortedTimes& sorted, TimeReach window) {
@@ -59,38 +75,79 @@ Folds one_by_one(const SortedTimes& sorted, TimeReach window) {
   return found;
 }
 
+// All windows, block by block, by kernels such as TwoStacksBlocks.
+template <template <class, class, class> class Blocks, class Op>
+std::vector<Folds> by_blocks(const Op& op, const SortedTimes& sorted,
+                             const std::vector<TimeReach>& windows) {
+  WindowFrames frames(sorted, windows, 0, sorted.rows());
+  const auto lift = [](std::size_t row) { return std::uint64_t{row} + 1; };
+  std::vector<Folds> found(windows.size(), Folds(sorted.rows()));
+  const auto emit = [&](std::size_t w) {
+    return [&found, w](std::size_t row, std::uint64_t state, bool empty) {
+      found[w][row] = empty ? 0 : state;
+    };
+  };
+  std::vector<Blocks<Op, decltype(lift), decltype(emit(0))>> kernels;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    kernels.emplace_back(op, sorted, windows[w], 0, sorted.rows(), lift, emit(w));
+  }
+  while (frames.next()) {
+    for (std::size_t w = 0; w < windows.size(); ++w) kernels[w].fold(frames.block(w));
+  }
+  return found;
+}
+
 TEST(blocks_combine_what_frames_combine) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 300; ++round) {
     const Rows rows = some_rows(random);
     const SortedTimes sorted{rows.times.data(), rows.starts.data(), rows.starts.size() - 1};
-    std::vector<TimeReach> windows;
-    for (std::uint64_t w = 0; w < 1 + random() % 3; ++w) {
-      windows.push_back({static_cast<std::int64_t>(random() % 50), random() % 2 == 0});
-    }
+    const std::vector<TimeReach> windows = some_windows(random);
     std::vector<Folds> due;
     calls = 0;
     for (const TimeReach& window : windows) due.push_back(one_by_one(sorted, window));
     const std::uint64_t before = calls;
     calls = 0;
-    WindowFrames frames(sorted, windows, 0, sorted.rows());
-    const auto lift = [](std::size_t row) { return std::uint64_t{row} + 1; };
-    std::vector<Folds> found(windows.size(), Folds(sorted.rows()));
-    const auto emit = [&](std::size_t w) {
-      return [&found, w](std::size_t row, std::uint64_t state, bool empty) {
-        found[w][row] = empty ? 0 : state;
-      };
-    };
-    using Kernel = TwoStacksBlocks<Tree, decltype(lift), decltype(emit(0))>;
-    std::vector<Kernel> kernels;
-    for (std::size_t w = 0; w < windows.size(); ++w) {
-      kernels.emplace_back(Tree{}, sorted, windows[w], 0, sorted.rows(), lift, emit(w));
-    }
-    while (frames.next()) {
-      for (std::size_t w = 0; w < windows.size(); ++w) kernels[w].fold(frames.block(w));
-    }
-    for (std::size_t w = 0; w < windows.size(); ++w) CHECK(found[w] == due[w]);
+    CHECK(by_blocks<TwoStacksBlocks>(Tree{}, sorted, windows) == due);
     CHECK_EQ(calls, before);
+  }
+}
+
+// A window may reach beyond the last time that there is.
+TEST(the_end_of_a_window_may_lie_beyond_the_clock) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> times;
+  for (std::int64_t i = 200; i-- > 0;) times.push_back(most - i);
+  const std::vector<std::int64_t> starts{0, 200};
+  const SortedTimes sorted{times.data(), starts.data(), 1};
+  const std::vector<TimeReach> windows{{30, true},   {30, false},  {199, true},
+                                       {1000, true}, {most, true}, {most, false}};
+  const std::vector<Folds> found = by_blocks<TwoStacksBlocks>(Tree{}, sorted, windows);
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    CHECK(found[w] == one_by_one(sorted, windows[w]));
+  }
+}
+
+// Each row that leaves is taken away, in every group and across the ends of blocks.
+TEST(invertible_blocks_hold_the_rows_of_their_frame) {
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 200; ++round) {
+    const Rows rows = some_rows(random);
+    const SortedTimes sorted{rows.times.data(), rows.starts.data(), rows.starts.size() - 1};
+    const std::vector<TimeReach> windows = some_windows(random);
+    const std::vector<Folds> found = by_blocks<InvertibleBlocks>(Whole{}, sorted, windows);
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      std::vector<std::int64_t> lo(sorted.rows()), hi(sorted.rows());
+      for (std::size_t g = 0; g < sorted.groups; ++g) {
+        time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), windows[w], lo.data(),
+                    hi.data());
+      }
+      for (std::size_t row = 0; row < sorted.rows(); ++row) {
+        std::uint64_t sum = 0;
+        for (std::int64_t i = lo[row]; i < hi[row]; ++i) sum += static_cast<std::uint64_t>(i) + 1;
+        CHECK_EQ(found[w][row], sum);
+      }
+    }
   }
 }
 

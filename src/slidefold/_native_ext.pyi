@@ -1,6 +1,6 @@
 """Types of the compiled module."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from slidefold.operators.base import Operator
@@ -50,6 +50,20 @@ class NaiveBayesModel:
     def labels(self) -> dict[int | str, int]: ...
     @property
     def counts(self) -> list[tuple[int | str, int, int | str, int]]: ...
+
+class CheckedFunction:
+    def __new__(
+        cls,
+        function: Callable[..., Any],
+        inputs: tuple[str, ...] | None,
+        results: tuple[str, ...],
+        make: type[tuple[Any, ...]] | tuple[str, ...] | None,
+        read: Callable[[Any], tuple[Any, ...]] | None,
+        present: Callable[[Any], Any],
+        failed: Callable[[Exception], Any],
+        /,
+    ) -> CheckedFunction: ...
+    def __call__(self, *args: Any) -> Any: ...
 
 class Aggregator:
     def __init__(self, name: str, op: Operator, options: dict[str, Any], /) -> None: ...
@@ -170,7 +184,7 @@ class KeyedCore:
     def nbytes(self) -> int: ...
     @property
     def _real(self) -> bool: ...
-    def _turn_real(self) -> None: ...
+    def _turn_real(self) -> bool: ...
     def _push(
         self,
         keys: Any,

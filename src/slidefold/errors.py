@@ -63,7 +63,7 @@ class CapacityError(SlidefoldError, ValueError):
 
 
 class BusyError(SlidefoldError, RuntimeError):
-    """A window was used while it was at work, from within its own operator or another thread."""
+    """A window or a live run was used from inside one of its own calls, such as its operator."""
 
 
 class InvariantError(SlidefoldError, AssertionError):

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
 
+import numpy as np
+
 from slidefold import _native
 from slidefold.errors import OperatorError, PairError, WindowError
 from slidefold.operators import Operator
-from slidefold.windows import Rows, Time, WindowKind
+from slidefold.windows import Given, Length, Rows, Time, WindowKind, lateness_of, window_of
 
 # Names of the algorithms that take single events with insert, evict and query.
 EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
@@ -42,12 +44,12 @@ class Plan:
     window: Rows | Time
     algorithm: str
     reason: str
-    lateness: str | timedelta | int | float | None = None
+    lateness: Length | None = None
 
     def __str__(self) -> str:
         state = self.operator.traits.state_bytes
         return (
-            f"{self.operator} over {self.window}\n"
+            f"{self.operator} over {self.window.text('right')}\n"
             f"  algorithm: {self.algorithm}, because {self.reason}\n"
             f"  cost:      {_COST.get(self.algorithm, 'see its page')}\n"
             f"  keeps:     {self._kept()}, {state} bytes a state"
@@ -60,13 +62,15 @@ class Plan:
 
 def plan(
     operator: Operator,
-    window: Rows | Time,
+    window: Rows | Time | str | timedelta | int | np.timedelta64,
     *,
     optimize: str = "latency",
     algorithm: str | None = None,
-    lateness: str | timedelta | int | float | None = None,
+    lateness: Given | None = None,
 ) -> Plan:
     """Choose the algorithm for one live window; `lateness` is how late events may come.
+
+    A string or a timedelta is a time window, an integer a rows window, as for `over`.
 
     >>> import slidefold as sf
     >>> plan(sf.sum(), sf.rows(100)).algorithm
@@ -76,10 +80,8 @@ def plan(
     """
     if not isinstance(operator, Operator):
         raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
-    if not isinstance(window, (Rows, Time)):
-        raise WindowError(
-            f"a window is due, such as slidefold.rows(100) or slidefold.time('1h'), got {window!r}"
-        )
+    window = live_window(window)
+    lateness = None if lateness is None else lateness_of(lateness)
     if optimize not in ("latency", "throughput"):
         raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
     if not operator.monoid:
@@ -107,11 +109,22 @@ def plan(
     return Plan(operator, window, "two_stacks_lite", reason)
 
 
+def live_window(given: object) -> Rows | Time:
+    """Read the window of a single operator: as `over` does, but of rows or time only."""
+    window = window_of(given)
+    if not isinstance(window, Rows | Time):
+        raise WindowError(
+            f"expected a rows or time window, such as sf.rows(100) or sf.time('1h'), got {window}; "
+            "other windows are for sf.rolling"
+        )
+    return window
+
+
 def _plan_order(
     operator: Operator,
     window: Rows | Time,
     algorithm: str | None,
-    lateness: str | timedelta | int | float | None,
+    lateness: Length | None,
 ) -> Plan:
     _require_order(operator, algorithm)
     if lateness is not None:
@@ -132,7 +145,7 @@ def _plan_late(
     operator: Operator,
     window: Rows | Time,
     algorithm: str | None,
-    lateness: str | timedelta | int | float,
+    lateness: Length,
 ) -> Plan:
     if not isinstance(window, Time):
         raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
@@ -196,7 +209,9 @@ def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -
         needs = next(need for need in _native.algorithms() if need[0] == algorithm)
         for needed, word in zip(needs[1:], ("invertible", "selective"), strict=True):
             if needed and not getattr(operator.traits, word):
-                raise PairError(f"{algorithm} needs an operator that is {word}: {operator} is not")
+                raise PairError(
+                    f"{algorithm} needs an operator that is {word}: {_typed(operator)} is not"
+                )
         return ColumnPlan(operator, window, algorithm, "algorithm= asked for it")
     if operator.name == "approx_distinct":
         reason = "each register keeps a queue of the rows that may still be its largest"
@@ -206,6 +221,11 @@ def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -
         return ColumnPlan(operator, window, "subtract_on_evict", reason)
     reason = "it does the fewest combines on average, in loops without branches"
     return ColumnPlan(operator, window, "two_stacks_lite", reason)
+
+
+def _typed(operator: Operator) -> str:
+    typed = operator.dtype not in ("any", "object")
+    return f"{operator.name} of {operator.dtype}" if typed else operator.name
 
 
 def require_algorithm(algorithm: str | None) -> None:

@@ -6,11 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self
 
+import numpy as np
+
 from slidefold import _native
 from slidefold.errors import StateError, WindowError
 from slidefold.operators import Operator
 from slidefold.planner import EVENT_ALGORITHMS, Plan, fiba_arity, plan
 from slidefold.state import (
+    Operators,
     field,
     length_from,
     length_header,
@@ -22,7 +25,7 @@ from slidefold.state import (
     window_from,
     window_header,
 )
-from slidefold.windows import Rows, Time
+from slidefold.windows import Given, Rows, Time
 
 
 class Window(_native.WindowCore):
@@ -30,7 +33,8 @@ class Window(_native.WindowCore):
 
     `push` inserts an event, evicts what has left the window and returns the window's result, in one
     native call: `push(value)` for rows windows, `push(time, value)` for time windows, whose times
-    must not go backwards. Of an empty window the result is None (0 for count).
+    must not go backwards. As for `over`, a duration is a time window, an integer a rows window.
+    Of an empty window the result is None (0 for count).
 
     With `lateness=`, a time window takes late events: up to that far behind the newest one, each
     gets the window that ends at its own time. What comes later still is dropped and counted in
@@ -56,11 +60,11 @@ class Window(_native.WindowCore):
     def __init__(
         self,
         operator: Operator,
-        window: Rows | Time,
+        window: Rows | Time | str | timedelta | int | np.timedelta64,
         *,
         optimize: str = "latency",
         algorithm: str | None = None,
-        lateness: str | timedelta | int | float | None = None,
+        lateness: Given | None = None,
         late: str = "drop",
         checked: bool = False,
     ) -> None:
@@ -124,13 +128,16 @@ class Window(_native.WindowCore):
         return pack(header, self._save())
 
     @classmethod
-    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+    def from_bytes(
+        cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
+    ) -> Self:
         """Make a window from its state; it goes on exactly as the saved one would have.
 
-        An operator of your own is imported by its name; give it as `operator` where that is not
-        possible. Anything but the state of a window is a `StateError`.
+        An operator of your own is found in its module if that is imported already, or in the list
+        `operators`, or it is `operator`: bytes never import anything. Anything
+        but the state of a window is a `StateError`.
         """
-        return restore(cls, data, operator)
+        return restore(cls, data, operator, operators)
 
     @classmethod
     def _kind(cls) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,8 @@ OPERATORS: list[Operator] = [
     sf.sum("y", compensated=True),
     sf.decayed_mean("x", "t", half_life=20),
     sf.decayed_mean("y", "when", half_life=3e-6),
+    sf.decayed_mean("y", "when", half_life="3us"),
+    sf.decayed_mean("x", "when", half_life=timedelta(microseconds=4)),
     Mean("y"),
     Mean("x"),
     Climb("y", "x"),

@@ -69,6 +69,32 @@ def test_the_stream_has_late_rows_and_the_same_results(ran: tuple[Path, Done]) -
     assert events["spark"]["reason"] == "Spark was left out, as asked"
 
 
+def test_a_small_demo_has_figures_and_words_of_its_own(tmp_path: Path) -> None:
+    done = slidefold(tmp_path, "demo", "--no-spark", "--rows", "1000", "--json", "--out", "here")
+    assert (done.code, done.err) == (0, "")
+    runs = [event for event in done.events if event["event"] == "row" and "engine" in event]
+    assert len(runs) == 2
+    for run in runs:
+        assert run["seconds"] > 0
+        assert run["rows/s"] == pytest.approx(1000 / run["seconds"], rel=0.02)
+    text = (tmp_path / "here" / "report.html").read_text()
+    words = " ".join(re.findall(r"<p>([^<]*)</p>", text))
+    assert "1,000 departures from New York City, 01 January to 02 January 2013." in words
+    assert "EV at EWR from 01 January to 02 January:" in words
+    assert "01 January to 02 January in order of arrival" in words
+    assert not re.search(r"year|8 March|[Tt]wo weeks", words)
+    assert "year" not in re.findall(r"<h1>.*</h1>|<title>.*</title>", text)
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", "checkpoint", "flights.toml"])
+def test_what_an_earlier_demo_did_not_make_is_kept(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text("years of work")
+    done = slidefold(tmp_path, "demo", "--no-spark", "--out", "mine")
+    assert (done.code, f"has {name!r} in it, which is not of the demo" in done.err) == (2, True)
+    assert (tmp_path / "mine" / name).read_text() == "years of work"
+
+
 def test_a_folder_with_other_things_in_it_is_left_alone(ran: tuple[Path, Done]) -> None:
     folder = ran[0].parent / "mine"
     folder.mkdir()

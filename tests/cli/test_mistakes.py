@@ -129,7 +129,7 @@ CASES = {
         "final, arrival, revise",
     ),
     "no folder": ("out.parquet", "no/out.parquet", "sink.path", "the folder "),
-    "a sink in the source": ("out.parquet", "trades.csv", "sink.path", "lies in the source"),
+    "a sink in the source": ("out.parquet", "trades.csv", "sink.path", "is the same as the source"),
     "lists in csv": (
         '[sink]\npath = "out.parquet"',
         'all = { operator = "collect", columns = "price", over = 2 }\n[sink]\npath = "out.csv"',

@@ -12,7 +12,7 @@ from slidefold.cli import parity
 from slidefold.cli.comparing import Difference, compare, window_rows
 from slidefold.cli.local import collect
 from slidefold.cli.output import Output
-from slidefold.cli.parity import split_late
+from slidefold.cli.parity import Ran, split_late
 from slidefold.cli.pipeline import load
 from slidefold.errors import DataError
 from tests.cli.support import PIPELINE, slidefold, write
@@ -100,7 +100,9 @@ def test_parity_in_a_process(tmp_path: Path) -> None:
     trades.append("2024-01-01 08:00:00,a,99.0,X")  # later than ten minutes
     (tmp_path / "trades.csv").write_text("\n".join(trades) + "\n")
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--engines", "live")
-    said = "live: the same 4 rows as in this process, 1 late rows left out\n"
+    said = (
+        "live: the same 4 rows as in this process (4 emitted + 0 waiting + 1 late = 5 input rows)\n"
+    )
     assert (done.code, done.out) == (0, said)
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--engines", "life")
     assert (done.code, done.err) == (
@@ -117,12 +119,34 @@ def test_a_row_that_differs_is_shown_with_its_window(
     table = collect(pipeline, out)
     good = pipeline.features.run(table)
     wrong = good.set_column(4, "n_1h", pa.array([1, 2, 1, 3]))
-    monkeypatch.setitem(parity._RUNS, "live", lambda *_: (table, wrong, None))
+    monkeypatch.setitem(parity._RUNS, "live", lambda *_: Ran(table, wrong))
     found = parity.compare_engines(pipeline, table, ["live"], 1e-9, "", out)
-    assert found["live"] is not None
+    assert found == {"live": False}
     first, title, *rows = capsys.readouterr().out.splitlines()
     assert first.startswith(
         "live: n_1h is 3 and should be 2 at ts=datetime.datetime(2024, 1, 1, 10"
     )
     assert title == "The rows of its window:"
     assert [row.split()[1] for row in rows[1:]] == ["09:30:00", "10:15:00"]
+
+
+def test_rows_that_do_not_add_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline = load(write(tmp_path), writes=False)
+    out = Output()
+    table = collect(pipeline, out)
+    some = table.slice(0, 3)
+    ran = Ran(some, pipeline.features.run(some), late=0, waiting=1)
+    monkeypatch.setitem(parity._RUNS, "live", lambda *_: ran)
+    found = parity.compare_engines(pipeline, table, ["live"], 1e-9, "", out)
+    assert found == {"live": False}
+    said = "live: 2 emitted + 1 waiting + 0 late rows are not the 4 of the input\n"
+    assert capsys.readouterr().out == said
+
+
+def test_parity_of_slides_in_a_process(tmp_path: Path) -> None:
+    write(tmp_path, PIPELINE.replace('by = "symbol"', 'by = "symbol"\nevery = "30m"'))
+    done = slidefold(tmp_path, "parity", "pipeline.toml", "--engines", "live")
+    said = "live: the same 26 results as in this process (26 emitted + 0 waiting); "
+    assert (done.code, done.out) == (0, said + "0 of the 4 input rows late\n")

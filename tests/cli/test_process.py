@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -9,10 +10,15 @@ import time
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
 
 import pyarrow.parquet
 import pytest
 
+from slidefold.cli.pipeline.settings import read_sink, read_source, read_stream
+from slidefold.cli.pipeline.tables import Mistakes, Table
+from slidefold.rolling import read
+from slidefold.rolling.files import _COLUMN_KEYS, _KEYS
 from tests.cli.support import PIPELINE, ROOT, TRADES, environment, slidefold, write
 
 SLOW = """
@@ -66,7 +72,7 @@ def test_a_run_that_says_everything_as_json(tmp_path: Path) -> None:
     assert more == {"event": "more", "rows": 2}
     assert (end["event"], end["rows_in"], end["rows_out"], end["bad_rows"]) == ("done", 3, 3, 1)
     bad = (tmp_path / "bad.jsonl").read_text()
-    assert '"line": 3, "reason": "column 3: no double: invalid value \'n/a\'"' in bad
+    assert '"line": 3, "reason": "column 3: expected float64, got \'n/a\'"' in bad
 
 
 def test_a_broken_row_fails_the_run_and_leaves_nothing(tmp_path: Path) -> None:
@@ -75,7 +81,7 @@ def test_a_broken_row_fails_the_run_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "trades.csv").write_text(TRADES.replace("14.0", "n/a"))
     done = slidefold(tmp_path, "run", "pipeline.toml")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("trades.csv, line 3: column 3: no double: invalid value 'n/a' (to ")
+    assert done.err.startswith("trades.csv, line 3: column 3: expected float64, got 'n/a' (to ")
     assert {each.name for each in tmp_path.iterdir()} == {"pipeline.toml", "trades.csv"}
 
 
@@ -93,7 +99,10 @@ def test_explain_checks_and_runs_nothing(tmp_path: Path) -> None:
     write(tmp_path, out_parquet="")
     done = slidefold(tmp_path, "explain", "pipeline.toml")
     assert (done.code, done.err) == (0, "")
-    assert "mean: mean of float64 over time('1h')\n  algorithm: two_stacks_lite" in done.out
+    assert (
+        "mean: sf.mean('price') of double over sf.time('1h')\n  algorithm: two_stacks_lite"
+        in done.out
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -168,3 +177,64 @@ def test_the_entry_point_is_there() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["slidefold"].partition(":")
     assert callable(getattr(import_module(module), name))
+
+
+def test_the_version(tmp_path: Path) -> None:
+    done = slidefold(tmp_path, "--version")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert (done.code, done.out, done.err) == (0, f"slidefold {declared}\n", "")
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "parity", "check", "bench", "demo"])
+def test_help_names_only_options_that_exist(tmp_path: Path, command: str) -> None:
+    done = slidefold(tmp_path, command, "--help", COLUMNS="200", TERM="dumb")
+    assert done.code == 0
+    listed = {
+        each for line in done.out.splitlines() for each in re.findall(r"^│ +(--[a-z-]+)", line)
+    }
+    listed |= {"--no-spark"} if command == "demo" else set()
+    assert {*re.findall(r"--[a-z][a-z-]*", done.out)} <= listed
+
+
+@pytest.mark.parametrize("operator", ["quantile", "median", "max", "bit_or"])
+def test_bench_measures_something(tmp_path: Path, operator: str) -> None:
+    done = slidefold(tmp_path, "bench", operator, "--window", "10", "--rows", "100", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert any(event["ns a row"] for event in done.events)
+
+
+@pytest.mark.parametrize("operator", ["covariance", "histogram", "concat"])
+def test_bench_refuses_what_it_cannot_measure(tmp_path: Path, operator: str) -> None:
+    done = slidefold(tmp_path, "bench", operator)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("bench measures operators of one column of numbers")
+
+
+def test_the_help_of_run_has_every_key(tmp_path: Path) -> None:
+    text = import_module("slidefold.cli.run").run.__doc__
+    file = dedent(text[text.index("        [source]") : text.index("    On Spark, `format")])
+    told = tomllib.loads(file)
+    columns = told["features"].pop("columns")
+    assert {*told["features"], "columns"} == {*_KEYS}
+    keys = {key for column in columns.values() for key in column}
+    assert keys == {*_COLUMN_KEYS, "q"} - {"params"}
+    windows = [column["over"] for column in columns.values() if isinstance(column["over"], dict)]
+    assert [next(iter(window)) for window in windows] == ["session", "delta", "punctuated"]
+    said, mistakes = read({"on": "ts", "columns": columns})
+    assert [str(error) for _, error in mistakes] == [
+        "the column 'own' has the operator 'my.module:Name', which cannot be imported: "
+        "No module named 'my'"
+    ]
+    assert len(said["columns"]) == len(columns)  # one cannot be imported, one is two
+    noted = Mistakes(tmp_path / "p.toml")
+    for name, reads in (("source", read_source), ("sink", read_sink)):
+        table = Table(noted, name, told[name])
+        reads(table, tmp_path, "local")
+        assert {*table.known} - {"options"} == {*told[name]}
+    table = Table(noted, "stream", told["stream"])
+    read_stream(table, tmp_path, "local", True)
+    assert {*table.known} == {*told["stream"]}
+    assert [key for key, _ in noted.found] == ["source.path", "stream.id"]  # no file; for revise
+    done = slidefold(tmp_path, "run", "--help", COLUMNS="80")
+    for line in file.splitlines():
+        assert line.split("#")[0].strip() in done.out, line

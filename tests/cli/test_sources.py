@@ -76,9 +76,9 @@ def test_broken_rows_are_told_one_by_one(tmp_path: Path) -> None:
     assert table["t"].to_pylist() == [1, 4, 5, 8]
     assert table["note"].to_pylist() == ["a\nb", '5" pipe', '5" pipe', "h"]
     assert [(row.line, row.reason) for row in bad[:3]] == [
-        (4, "column 2: no double: invalid value 'oops'"),
+        (4, "column 2: expected float64, got 'oops'"),
         (5, "Expected 3 columns, got 2: 3,3.5"),
-        (8, "column 1: no int64: invalid value 'x'"),
+        (8, "column 1: expected int64, got 'x'"),
     ]
     assert [row.text for row in bad] == ["2,oops,c", "3,3.5", "x,6.5,f", '7,7.5,"never closed']
 

@@ -35,7 +35,11 @@ DEFINITIONS: dict[str, tuple[Make, type[Exception], str]] = {
         "'card' is not a duration .* to partition use by='card'",
     ),
     "months": (lambda: sf.sum("amount").over("1mo"), errors.WindowError, "differ in length"),
-    "a float of rows": (lambda: sf.sum("amount").over(2.5), errors.WindowError, "a window is"),
+    "a float of rows": (
+        lambda: sf.sum("amount").over(2.5),  # type: ignore[call-overload]
+        errors.WindowError,
+        "a window is",
+    ),
     "no rows": (lambda: sf.sum("amount").over(0), errors.WindowError, "rows needs n >= 1"),
     "rows closed both": (
         lambda: sf.sum("amount").over(3, closed="both"),
@@ -97,7 +101,7 @@ DEFINITIONS: dict[str, tuple[Make, type[Exception], str]] = {
             b=sf.count().over(sf.session("2m")),
         ),
         errors.WindowError,
-        r"got session\('1m'\) and session\('2m'\)",
+        r"got sf.session\('1m'\) and sf.session\('2m'\)",
     ),
     "every in time with a session": (
         lambda: sf.rolling(on="ts", every="1m", s=TOTAL, n=sf.count().over(sf.session("1m"))),
@@ -148,7 +152,7 @@ DEFINITIONS: dict[str, tuple[Make, type[Exception], str]] = {
             {"on": "t", "columns": {"n": {"operator": "count", "over": {"kind": "tiem"}}}}
         ),
         errors.DefinitionError,
-        "a window is of a kind",
+        "a window is a duration such as",
     ),
     "a file with an operator of a module that is none": (
         lambda: sf.Rolling.from_dict(

@@ -36,11 +36,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_printed() -> None:
     assert str(FEATURES) == repr(FEATURES)
     assert str(FEATURES).splitlines() == [
-        "rolling(on='ts', by='card')",
-        "  n in session = count() over session('30m')",
-        "  spend = sum(amount) over time('1h')",
-        "  where = max_by(city, amount) over time('7d', closed='left'), min_count=2",
-        "  recent = mean(amount) over rows(100), algorithm='daba_lite'",
+        "sf.rolling(",
+        "    on='ts', by='card',",
+        "    columns={",
+        "        'n in session': sf.count().over(sf.session('30m')),",
+        "        'spend': sf.sum('amount').over('1h'),",
+        "        'where': sf.max_by('city', 'amount').over('7d', closed='left', min_count=2),",
+        "        'recent': sf.mean('amount').over(100, algorithm='daba_lite'),",
+        "    },",
+        ")",
     ]
 
 
@@ -109,19 +113,23 @@ def test_an_operator_of_a_user_is_saved_by_its_name() -> None:
 
 def test_explained() -> None:
     text = FEATURES.explain()
-    assert "spend: sum of float64 over time('1h')\n  algorithm: two_stacks_lite" in text
-    assert "where: max_by" in text
+    assert "spend: sf.sum('amount') over sf.time('1h')\n  algorithm: two_stacks_lite" in text
+    assert "where: sf.max_by" in text
     assert (
-        "recent: mean of float64 over rows(100)\n  algorithm: daba_lite, because algorithm=" in text
+        "recent: sf.mean('amount') over sf.rows(100)\n  algorithm: daba_lite, because algorithm="
+        in text
     )
-    assert "n in session: count over session('30m')\n  algorithm: bounds" in text
+    assert "n in session: sf.count() over sf.session('30m')\n  algorithm: bounds" in text
     assert "keeps:     the rows of the last 1h, 8 bytes a state" in text
 
 
 def test_types_change_the_plan() -> None:
     schema = pa.schema({"amount": pa.int64(), "city": pa.string()})
     text = FEATURES.explain(schema)
-    assert "spend: sum of int64 over time('1h')\n  algorithm: subtract_on_evict" in text
+    assert (
+        "spend: sf.sum('amount') of int64 over sf.time('1h')\n  algorithm: subtract_on_evict"
+        in text
+    )
 
 
 def test_columns_that_decide_among_peers() -> None:
@@ -137,9 +145,9 @@ def test_a_list_of_lengths_is_a_column_for_each() -> None:
     saved = {"on": "ts", "columns": {"n": {"operator": "count", "over": ["1h", "1 d", 10]}}}
     columns = sf.Rolling.from_dict(saved).columns
     assert {name: str(over) for name, over in columns.items()} == {
-        "n_1h": "count() over time('1h')",
-        "n_1d": "count() over time('1 d')",
-        "n_10": "count() over rows(10)",
+        "n_1h": "sf.count().over('1h')",
+        "n_1d": "sf.count().over('1 d')",
+        "n_10": "sf.count().over(10)",
     }
 
 
@@ -201,5 +209,12 @@ def test_a_list_of_lengths_collides_with_a_column() -> None:
 
 def test_an_option_that_run_does_not_have() -> None:
     made = sf.rolling(on="t", s=sf.sum("x").over(5))
-    with pytest.raises(DefinitionError, match=r"thread= is for Spark .* run takes threads="):
-        made.run(pa.table({"t": [1], "x": [1]}), thread=2)
+    table = pa.table({"t": [1], "x": [1]})
+    with pytest.raises(DefinitionError, match=r"^run has no thread=; did you mean threads=\?$"):
+        made.run(table, thread=2)
+    with pytest.raises(DefinitionError, match=r"^partitions= of run is for Spark DataFrames only"):
+        made.run(table, partitions=2)
+    with pytest.raises(DefinitionError, match=r"^run has no fast=; .* it takes threads=$"):
+        made.run(table, fast=True)
+    with pytest.raises(DefinitionError, match=r"^explain has no thread=; did you mean threads=\?$"):
+        made.explain(table, thread=2)

@@ -144,7 +144,7 @@ def test_a_struct_has_a_field_for_each_part() -> None:
         {"total": 4, "last": None, "n": 0},
     ]
     assert sf.Rolling.from_dict(definition.to_dict()) == definition
-    assert "r.total: sum of int64" in definition.explain(table)
+    assert "r.total: sf.sum('x') of int64" in definition.explain(table)
 
 
 KINDS: dict[str, list[Any]] = {

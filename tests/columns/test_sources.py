@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import polars as pl
@@ -80,7 +80,7 @@ def test_pandas() -> None:
     assert list(found.columns) == [*frame.columns, "total", "before"]
     assert list(found.index) == [7, 8, 9]
     pd.testing.assert_frame_equal(found[frame.columns], frame)
-    assert found["total"].dtype == "int64"
+    assert found["total"].dtype == "Int64"  # by the operator, whether there are nulls or not
     assert found["total"].tolist() == TOTAL
     assert found["before"].dtype == "Int64"  # exact, where NaN would make floats of integers
     assert found["before"].isna().tolist() == [False, True, True]
@@ -102,6 +102,58 @@ def test_pandas_every() -> None:
     assert isinstance(found, pd.DataFrame)
     assert list(found.columns) == ["k", "window_start", "window_end", "total"]
     assert found["total"].tolist() == [4, 1, 2]
+
+
+class Plain(pd.DataFrame):  # type: ignore[misc]
+    """A subclass that says nothing: pandas' own methods return DataFrames."""
+
+
+class Careful(pd.DataFrame):  # type: ignore[misc]
+    """A subclass as pandas' documentation asks for, with an attribute of its own."""
+
+    _metadata: ClassVar = ["source"]
+
+    @property
+    def _constructor(self) -> Any:
+        return Careful
+
+
+class Stubborn(pd.DataFrame):  # type: ignore[misc]
+    """A subclass that nothing can be made of."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(TABLE.slice(0, rows).to_pandas())
+
+
+@pytest.mark.parametrize("kind", [Plain, Careful])
+def test_a_subclass_of_pandas_comes_back_as_it_is(kind: Any) -> None:
+    frame = kind(TABLE.to_pandas().set_axis([7, 8, 9]))
+    frame.attrs["made"] = "here"
+    if kind is Careful:
+        frame.source = "there"
+    live = ROLLING.live(lateness=0)
+    for found in (ROLLING.run(frame), TUMBLING.run(frame), live.feed(frame), live.finish()):
+        assert type(found) is kind
+    whole = ROLLING.run(frame)
+    assert whole["total"].tolist() == TOTAL
+    assert list(whole.index) == [7, 8, 9]
+    assert whole.attrs == {"made": "here"}
+    assert kind is Plain or whole.source == "there"
+
+
+def test_a_subclass_that_cannot_be_made_comes_back_as_pandas() -> None:
+    frame = Stubborn(3)
+    for found in (ROLLING.run(frame), TUMBLING.run(frame)):
+        assert type(found) is pd.DataFrame
+    assert ROLLING.run(frame)["total"].tolist() == TOTAL
+
+
+def test_a_subclass_of_polars_comes_back_as_polars() -> None:
+    class Frame(pl.DataFrame):
+        pass
+
+    for definition in (ROLLING, TUMBLING):
+        assert isinstance(definition.run(Frame(TABLE.to_pydict())), pl.DataFrame)
 
 
 def test_pandas_of_mixed_zones() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,65 @@ def test_a_fall_in_a_delta_column_is_named_by_its_row() -> None:
     definition = sf.rolling(on="t", n=sf.count().over(sf.delta(2, on="km")))
     with pytest.raises(sf.errors.TimeOrderError, match="does at row 7"):
         run_reader(definition, table.to_reader(max_chunksize=2), chunk=2).read_all()
+
+
+@sf.operator
+class Total(sf.Fold):
+    """An operator that does not declare what it returns."""
+
+    lift = staticmethod(lambda x: x)
+    combine = staticmethod(lambda older, newer: older + newer)
+    lower = staticmethod(lambda state: [] if state == 0 else [state])
+
+
+def read_in_twos(definition: sf.Rolling, values: list[Any]) -> tuple[pa.Table, pa.Table]:
+    """Return the results of a reader of batches of two rows, and those of the whole table."""
+    table = pa.table({"t": range(len(values)), "x": values})
+    reader = run_reader(definition, table.to_reader(max_chunksize=2), chunk=2)
+    return reader.read_all(), definition.run(table)
+
+
+@pytest.mark.parametrize("values", [[None] * 5 + [1, 2], [None, None, 0, 0, 0, None, 3], [None]])
+@pytest.mark.parametrize(
+    "operator", [Total("x"), sf.struct(a=Total("x"), n=sf.count())], ids=["alone", "in a struct"]
+)
+def test_types_that_only_results_tell_are_waited_for(operator: Any, values: list[Any]) -> None:
+    """Nothing but nulls, and lists without items, at first."""
+    found, expected = read_in_twos(sf.rolling(on="t", s=operator.over(2)), values)
+    assert found.schema == expected.schema
+    assert found.to_pylist() == expected.to_pylist()
+
+
+def test_results_of_another_type_are_refused() -> None:
+    @sf.operator
+    class Fickle(sf.Fold):
+        lift = staticmethod(lambda x: x)
+        combine = staticmethod(lambda older, newer: newer)
+        lower = staticmethod(lambda state: state if state < 4 else state / 2)
+
+    definition = sf.rolling(on="t", s=Fickle("x").over(1))
+    for later in (5, 6):  # 6 / 2 is a whole number, but a float
+        with pytest.raises(sf.errors.ValueTypeError, match="were int64 in the first rows of the"):
+            read_in_twos(definition, [0, 1, 2, 3, later])
+    found, expected = read_in_twos(definition, [5, 6, 7, 8, 1, 2, 3])
+    assert found.equals(expected)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_reader_is_folded_by_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slidefold.columns import threads as module
+
+    used = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, workers: int) -> None:
+            used.append(workers)
+            super().__init__(workers)
+
+    monkeypatch.setattr(module, "ThreadPoolExecutor", Pool)
+    rows = 4 * module.SHARE
+    table = pa.table({"t": np.arange(rows), "x": np.arange(rows) % 7})
+    definition = sf.rolling(on="t", m=sf.max("x").over(40), d=sf.median("x").over(sf.time(9)))
+    found = definition.run(table.to_reader(max_chunksize=5000), threads=threads).read_all()
+    assert found.equals(definition.run(table).cast(found.schema))
+    assert set(used) == ({threads} if threads > 1 else set())

@@ -124,6 +124,7 @@ def machine_of(case: Case) -> type[RuleBasedStateMachine]:
     return Lockstep
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_lockstep(case: Case) -> None:
     run_state_machine_as_test(machine_of(case))

@@ -79,6 +79,7 @@ def results_of(case: Case, result: Any) -> list[Any]:
     return rows
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("drain", [False, True], ids=["slide", "drain"])
 @pytest.mark.parametrize(("name", "case"), PAIRS)
 def test_against_recomputation(name: str, case: Case, drain: bool) -> None:
@@ -124,6 +125,7 @@ def test_the_same_bits_as_event_by_event(name: str, operator: Any, drain: bool) 
         np.testing.assert_array_equal(np.signbit(result[known]), np.signbit(due[known]))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "case"), PAIRS)
 def test_empty_column_and_one_row(name: str, case: Case) -> None:
     algorithm = make(name, case.operator)
@@ -171,6 +173,7 @@ def test_slide_leaves_the_window_alone(name: str, case: Case) -> None:
     assert case.right(algorithm.query(), values)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "case"), PAIRS)
 def test_latencies(name: str, case: Case) -> None:
     column = case.kind.column(case.stream(ROWS))

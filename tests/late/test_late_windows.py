@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import slidefold as sf
@@ -116,6 +117,63 @@ def test_datetimes() -> None:
     assert window.query(noon - timedelta(minutes=10), noon - timedelta(minutes=1)) == 2.0
     assert window.evict(noon) is True
     assert window.query() == 2.0
+
+
+def test_plain_ranges_of_queries_are_read_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers and timedeltas always, the text of a duration once."""
+    numbers = sf.Window(sf.count(), sf.time(100), lateness=0)
+    for time in range(100):
+        numbers.push(time, 0)
+    moments = sf.Window(sf.count(), sf.time("1h"), lateness=0)
+    for time in range(60):
+        moments.push(datetime(2024, 5, 1) + timedelta(minutes=time), 0)
+    assert (moments.query(last="7m"), moments.query(last=" 1h ")) == (7, 60)
+    assert numbers.query(last=np.int64(7)) == 7
+
+    def called(*_: Any) -> None:
+        raise AssertionError("a range was read by Python")
+
+    monkeypatch.setattr(sf.windows, "time", called)
+    for last, rows in ((7, 7), (100, 100), (2.5, 3), (np.float64(7), 7), (99.5, 100)):
+        assert numbers.query(last=last) == rows
+    assert moments.query(last="7m") == moments.query(last=timedelta(minutes=7)) == 7
+    assert moments.query(last=" 1h ") == moments.query(last=timedelta(hours=1)) == 60
+    assert moments.query(last=timedelta(microseconds=1)) == 1
+    with pytest.raises(AssertionError):
+        numbers.query(last=True)
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        (0, "range > 0"), (-1.5, "range > 0"), (float("nan"), "finite"), (float("inf"), "finite"),
+        (2**63, "64 bits"), (True, "a duration or a number"), (None, "a duration or a number"),
+        (timedelta(1), "counts in numbers"), ("7m", "counts in numbers"),
+    ],
+)  # fmt: skip
+def test_wrong_ranges_of_queries(last: Any, message: str) -> None:
+    window = sf.Window(sf.count(), sf.time(100), lateness=0)
+    window.push(1, 0)
+    for _ in range(2):
+        with pytest.raises(WindowError, match=message):
+            window.query(last=last)
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        (timedelta(0), "positive"), (timedelta(-1), "positive"), (timedelta(days=10**6), "292"),
+        ("5x", "not a duration"), ("\ud800", "not a duration"), ("1ns", "finer"),
+        (7, "counts in durations"), (7.5, "counts in durations"),
+    ],
+)  # fmt: skip
+def test_wrong_durations_of_queries(last: Any, message: str) -> None:
+    window = sf.Window(sf.count(), sf.time("1h"), lateness=0)
+    window.push(datetime(2024, 5, 1), 0)
+    for _ in range(2):
+        with pytest.raises(WindowError, match=message):
+            window.query(last=last)
+    assert window.query(last=timedelta(microseconds=1)) == 1
 
 
 def test_late_events_can_raise() -> None:

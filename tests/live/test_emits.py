@@ -168,3 +168,28 @@ def test_bad_arguments() -> None:
     taken = table.append_column("revision", pa.array([], pa.int64()))
     with pytest.raises(sf.errors.ColumnError, match="a column 'revision' already"):
         row.live(lateness=1, emit="revise", id="id").feed(taken)
+
+
+@sf.operator
+class Fickle(sf.Fold):
+    """An operator that declares no types, whose results are of two or three of them."""
+
+    lift = staticmethod(lambda x: x)
+    combine = staticmethod(lambda older, newer: newer)
+    lower = staticmethod(lambda x: x if x < 4 else x / 2 if x < 9 else str(x))
+
+
+@pytest.mark.parametrize("every", [None, sf.time(1)], ids=["rows", "every"])
+@pytest.mark.parametrize("emit", ["revise", "change"])
+def test_results_that_come_to_need_a_wider_type(emit: str, every: Any) -> None:
+    definition = sf.rolling(on="t", every=every, s=Fickle("x").over(sf.time(1, closed="right")))
+    live = definition.live(lateness=0, emit=emit, id="t" if emit == "revise" else ())
+
+    def fed(t: int, x: int | None) -> Any:
+        return live.feed(pa.table({"t": [t], "x": pa.array([x], pa.int64())}))["s"].to_pylist()
+
+    found = [fed(t, x) for t, x in enumerate([None, 1, 2, 5, 6, 3])]
+    assert found == [[None], [1], [2], [2.5], [3.0], [] if emit == "change" else [3]]
+    with pytest.raises(sf.errors.ValueTypeError, match="another type than earlier ones"):
+        fed(6, 9)
+    assert fed(6, 2) == [2]

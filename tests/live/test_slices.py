@@ -132,10 +132,12 @@ def test_states_follow_slices_and_not_rows(emit: str) -> None:
         table = pa.table(
             {"t": times, "k": np.arange(rows) % 2, "x": np.ones(rows), "n": times}, schema=SCHEMA
         )
-        engine.take(table, 2_999)
+        for start in range(0, rows, 600):  # batches of one size: room for a batch counts too
+            part = table.slice(start, 600)
+            engine.take(part, int(times[start + 599]) - 1)
         kept = next(value for value in vars(engine).values() if hasattr(value, "by_key"))
         sizes.append(kept.by_key.nbytes)
-    assert sizes[0] == sizes[1]
+    assert max(sizes) <= 1.05 * min(sizes)  # of four times the rows
 
 
 @pytest.mark.parametrize("emit", ["final", "revise"])

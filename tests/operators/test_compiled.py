@@ -272,3 +272,18 @@ def test_what_compiled_code_makes_of_errors() -> None:
     assert made(refuse, "i8").slide(np.ones(5), 3).tolist() == [1, 2, 0, 0, 0]
     assert made(lambda s: 1.0 / (s.n - 1), "f8").slide(np.ones(2), 2).tolist() == [np.inf, 1.0]
     assert made(lambda s: s.n, "i8").slide(np.ones(200), 130)[-1] == 130 - 256
+
+
+def test_a_literal_becomes_a_bool() -> None:
+    """numba's cast of a literal to a bool needed a library to add to, and ended in IndexError."""
+
+    @sf.operator(state={"n": "i8", "any": "b1"}, returns="b1", compile="require")
+    class Flagged:
+        identity = staticmethod(lambda: (0, False))
+        lift = staticmethod(lambda x: (1, True))
+        combine = staticmethod(lambda a, b: (a.n + b.n, a.any or b.any))
+        lower = staticmethod(lambda s: s.any)
+
+    made: Any = Flagged
+    window = sf.Window(made(), sf.rows(2))
+    assert [window.push(x) for x in (1.0, 2.0, 3.0)] == [True, True, True]

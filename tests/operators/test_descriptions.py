@@ -64,7 +64,8 @@ def test_are_frozen_values(case: Case) -> None:
     assert copy.copy(operator) == operator
     assert copy.deepcopy(operator) == operator
     assert pickle.loads(pickle.dumps(operator)) == operator
-    assert str(operator).startswith(operator.name)
+    assert str(operator) == repr(operator)
+    assert eval(repr(operator), {"sf": sf}) == operator
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -131,7 +131,7 @@ def test_a_factory_takes_columns() -> None:
     assert made(Longest) == made(Longest)
     assert made(Longest) != made(Product)
     assert repr(Longest) == "<operator Longest>"
-    assert str(made(Longest)) == "Longest"
+    assert str(made(Longest)) == "Longest()"
     assert Longest.__doc__ is not None
 
 

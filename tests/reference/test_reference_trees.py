@@ -49,6 +49,7 @@ def step(tree: Any, oracle: Oracle, times: Any, chance: random.Random, grows: bo
         oracle.bulk_evict(until)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", TREES)
 @pytest.mark.parametrize("arrival", ARRIVALS)
 @pytest.mark.parametrize("min_arity", range(2, 17))

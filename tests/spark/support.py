@@ -17,6 +17,10 @@ def as_spark(kind: Any) -> Any:
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if pa.types.is_date64(kind):
         return pa.date32()
+    if pa.types.is_duration(kind):
+        return pa.duration("us")
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(as_spark(field.type)) for field in kind])
     return kind
 
 

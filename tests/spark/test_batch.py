@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from slidefold.errors import (
     TimeOrderError,
     ValueTypeError,
 )
+from slidefold.rolling.options import BATCH, OPTIONS, STREAM
 
 pytestmark = pytest.mark.spark
 CLOSED = ("right", "left", "both", "neither")
@@ -84,6 +86,8 @@ def test_no_key_in_chunks_of_time(spark: Any) -> None:
         runs.append((sf.rolling(on="t", columns=columns), table, {"partitions": 6}))
     rows = sf.rolling(on="t", a=sf.last("id").over(2000), b=sf.mean("x").over(30, min_count=20))
     runs.append((rows, table, {"partitions": 5}))
+    faded = sf.decayed_mean("y", "t", half_life="30m").over("9d")
+    runs.append((sf.rolling(on="t", m=faded), table, {"partitions": 4}))
     runs.append(
         (sf.rolling(on="t", every="1d", s=sf.sum("x").over("3d")), table, {"partitions": 4})
     )
@@ -285,6 +289,18 @@ def test_columns_of_one_name_are_carried_along(spark: Any, by: Any) -> None:
         sf.rolling(on="t", by=by, s=sf.sum("a").over(sf.time(3))).run(data)
 
 
+def test_the_options_are_those_of_the_functions() -> None:
+    from slidefold.spark.batch import run_batch
+    from slidefold.spark.explaining import explain_batch
+    from slidefold.spark.stream import run_stream
+
+    for kind, functions in {BATCH: (run_batch, explain_batch), STREAM: (run_stream,)}.items():
+        for function in functions:
+            taken = signature(function).parameters.values()
+            named = {each.name for each in taken if each.kind is each.KEYWORD_ONLY}
+            assert named == {*OPTIONS[kind]}
+
+
 def test_mistakes_are_told_before_a_job_starts(spark: Any) -> None:
     data = spark.createDataFrame([("a", 1, 2.0)], "k string, t int, `x.y` double")
     total = sf.sum("x.y").over(sf.time(10))
@@ -295,6 +311,9 @@ def test_mistakes_are_told_before_a_job_starts(spark: Any) -> None:
         (sf.rolling(on="t", s=sf.sum("k").over(3)), {}, ValueTypeError, "sum takes"),
         (sf.rolling(on="t", order="input", s=total), {}, DefinitionError, "no order"),
         (good, {"partitions": 0}, DefinitionError, "partitions is a whole number"),
+        (good, {"partition": 3}, DefinitionError, r"^run has no partition=; .* partitions=\?$"),
+        (good, {"emit": "final"}, DefinitionError, "^emit= of run is for Spark streams only; for"),
+        (good, {"threads": 2}, DefinitionError, "^threads= of run is for data in this process"),
         (good, {"skew": 2}, DefinitionError, "skew is 'auto', 'off' or a share"),
         (good, {"engine": "fast"}, DefinitionError, "engine is 'native' or 'spark'"),
         (good, {"types": {"q": "int"}}, DefinitionError, "'q', which is no new column"),
@@ -319,6 +338,16 @@ def test_null_times_name_the_key(spark: Any) -> None:
         keyless.run(data, partitions=2)
 
 
+@pytest.mark.parametrize("by", ["k", ()])
+def test_more_ends_than_there_can_be_are_refused(spark: Any, by: Any) -> None:
+    times = "make_timestamp(2015 + id, 1, 1, 0, 0, 0) t"
+    data = spark.range(8).selectExpr(times, "id % 2 k", "id x")
+    definition = sf.rolling(on="t", by=by, every="1us", s=sf.sum("x").over("3650d"))
+    told = r"DataError: every='1us' gives [\d,]+ results for \d rows, more than .* a longer every"
+    with pytest.raises(Exception, match=told):
+        definition.run(data, partitions=2).collect()
+
+
 def test_explain_says_how_and_why(spark: Any) -> None:
     from slidefold.spark.sizes import chunks_for
     from tests.spark.support import frame
@@ -336,7 +365,7 @@ def test_explain_says_how_and_why(spark: Any) -> None:
     total = sf.rolling(on="t", s=sf.sum("x").over("9d"))
     assert "hint" not in total.explain(data, engine="spark")
     near = sf.rolling(on="t", d=sf.count().over(sf.delta(5, on="id")))
-    assert "because 'd' slides over delta(5" in near.explain(data, partitions=3)
+    assert "because 'd' slides over sf.delta(5" in near.explain(data, partitions=3)
     counting = sf.rolling(on="t", every=10, s=sf.sum("x").over("9d"))
     assert "counts rows from the first one on" in counting.explain(data, partitions=3)
     # 8 MB, and two cores: one worker, unless chunks are asked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
@@ -24,6 +26,7 @@ from slidefold.spark import session as sessions
 from tests.cli.support import PIPELINE, TRADES, environment, slidefold, write
 
 pytestmark = pytest.mark.spark
+INFERENCE = "spark.sql.streaming.schemaInference"
 ZONE = "spark.sql.session.timeZone"
 TYPED = PIPELINE.replace("[features]", 'columns = { price = "float64" }\n[features]')
 STREAM = """
@@ -72,7 +75,7 @@ def test_a_batch_has_the_rows_of_one_process(tmp_path: Path, in_session: Any) ->
     write(tmp_path, TYPED.replace("out.parquet", "other.parquet"))
     (tmp_path / "trades.csv").write_text(broken)
     pipeline = load(tmp_path / "pipeline.toml", engine="spark")
-    with pytest.raises(DataError, match=r"trades\.csv, line 3: column 3: no double: invalid"):
+    with pytest.raises(DataError, match=r"trades\.csv, line 3: column 3: expected float64, got"):
         on_spark.run_spark(pipeline, Output(), False, "")
     left = {each.name for each in tmp_path.iterdir()}
     assert left == {"pipeline.toml", "trades.csv", "out.parquet", "bad.jsonl"}
@@ -206,8 +209,66 @@ def test_parity_of_all_engines_in_a_process(tmp_path: Path) -> None:
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--master", "local[1]", "--json")
     assert done.code == 0, done.out + done.err
     verdicts = {each["engine"]: each for each in done.events if each["event"] == "parity"}
-    assert {name: (each["same"], each["rows"]) for name, each in verdicts.items()} == {
-        "live": (True, 4),
-        "spark": (True, 4),
-        "stream": (True, 3),
-    }
+    numbers = ("emitted", "waiting", "late", "given")
+    told = {name: tuple(each[n] for n in numbers) for name, each in verdicts.items()}
+    assert told == {"live": (4, 0, 0, 4), "spark": (4, 0, 0, 4), "stream": (3, 1, 0, 4)}
+    assert all(each["same"] and each["rows"] == 4 for each in verdicts.values())
+
+
+@pytest.mark.parametrize(
+    ("watermark", "every", "numbers"),
+    [
+        ("30d", "", (0, 4, 0, 4)),  # nothing is final: all rows are compared still
+        ("0s", "", (3, 0, 1, 4)),  # one row has the time of the row before it, and so is late
+        ("30m", 'every = "30m"\n', (1, 25, 0, 4)),  # by 9:45 one window has ended
+    ],
+)
+def test_parity_compares_the_rows_that_wait(
+    tmp_path: Path, watermark: str, every: str, numbers: tuple[int, ...]
+) -> None:
+    text = PIPELINE.replace("[sink]", f'[stream]\nwatermark = "{watermark}"\n[sink]')
+    write(tmp_path, text.replace("[features.columns]", f"{every}[features.columns]"))
+    done = slidefold(
+        tmp_path, "parity", "pipeline.toml", "--engines", "stream", "--master", "local[1]", "--json"
+    )
+    assert done.code == 0, done.out + done.err
+    (verdict,) = [each for each in done.events if each["event"] == "parity"]
+    assert tuple(verdict[n] for n in ("emitted", "waiting", "late", "given")) == numbers
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "spark:parquet"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_rows_without_a_time_are_broken_on_spark_too(
+    tmp_path: Path, in_session: Any, format: str, stream: bool
+) -> None:
+    in_session.conf.set(INFERENCE, "true")  # of streams, which otherwise want a schema
+    (tmp_path / "in[1]").mkdir()  # no pattern for anything but Spark
+    lines = TRADES.splitlines()
+    text = "\n".join([*lines[:3], ",b,7.0,X", *lines[3:]]) + "\n"
+    if format == "csv":
+        (tmp_path / "in[1]" / "rows[1].csv").write_text(text)
+        (tmp_path / "in1").mkdir()
+        (tmp_path / "in1" / "rows1.csv").write_text("something else")
+        place = "in[1]/rows[1].csv"
+    else:
+        table = pyarrow.csv.read_csv(io.BytesIO(text.encode()))
+        place = "in[1]" if format == "parquet" else "in"
+        (tmp_path / "in").mkdir()
+        pyarrow.parquet.write_table(table, tmp_path / place / "rows.parquet")
+    told = f'"{place}"\nformat = "{format}"\nbad_rows = "side"\nside = "bad.jsonl"'
+    file = write(
+        tmp_path, PIPELINE.replace('"trades.csv"', told).replace("[sink]", STREAM + "[sink]")
+    )
+    run_pipeline(file, engine="spark", stream=stream)
+    in_session.conf.unset(INFERENCE)
+    found = in_session.read.parquet(str(tmp_path / "out.parquet")).toArrow().to_pylist()
+    due = [10.0, 12.0, 5.0] if stream else [10.0, 12.0, 5.0, 13.0]
+    rows = sorted(found, key=lambda row: (row["ts"], row["symbol"]))
+    assert [row["mean"] for row in rows] == due
+    side = tmp_path / "bad.jsonl"
+    parts = sorted(side.glob("part-*")) if stream else [side]
+    (bad,) = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+    assert bad["reason"] == "the column 'ts' is null"
+    assert bad["line"] == (4 if format == "csv" else None)
+    assert bad["file"].startswith(f"{tmp_path}/in")
+    assert "7.0" in bad["text"]

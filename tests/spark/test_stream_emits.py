@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import slidefold as sf
-from slidefold.errors import StateError
+from slidefold.errors import DefinitionError, StateError
+from slidefold.spark import tail
 from tests.support.streams import MINUTE, Files, drain, written
 
 pytestmark = pytest.mark.spark
@@ -68,6 +70,9 @@ def test_each_emit_sends_out_what_it_says(few: Any, tmp_path: Path, emit: str) -
     columns = ["id", "most", "revision"] if emit == "revise" else ["id", "most"]
     found = written(few, tmp_path).select(columns).to_pylist()
     assert sorted(tuple(row.values()) for row in found) == EMITTED[emit]
+    waiting = tail(str(tmp_path / "checkpoint")).toArrow()
+    assert waiting.column_names == ["ts", "k", "x", "id", "most"]
+    assert {"id": 4, "most": 16} in waiting.select(["id", "most"]).to_pylist()
 
 
 def test_a_checkpoint_of_another_query_is_refused_before_it_starts(
@@ -94,9 +99,14 @@ def test_explain_warns_where_state_has_no_bound(few: Any, tmp_path: Path) -> Non
     assert "rows leave the state as the watermark moves: the rows of the last 10m" in plain
     assert "warning" not in plain
     assert "emit='change' keeps the last result of each key" in MOST.explain(stream, emit="change")
+    assert MOST.explain(stream, buckets=4, metrics="mine", cache_bytes=10**6) == plain
+    with pytest.raises(DefinitionError, match=r"^explain has no bucket=; did you mean buckets=\?$"):
+        MOST.explain(stream, bucket=4)
+    with pytest.raises(DefinitionError, match=r"^partitions= of run is for Spark DataFrames only"):
+        MOST.run(stream, partitions=4)
     few.conf.set("spark.sql.shuffle.partitions", 9)  # `few` sets it back
     assert "warning: 5 partitions have no bucket" in MOST.explain(stream, buckets=4)
-    windows = {
+    windows: dict[str, Any] = {
         "rows": sf.rows(3),
         "session": sf.session("5m"),
         "delta": sf.delta(5, on="x"),
@@ -110,3 +120,23 @@ def test_explain_warns_where_state_has_no_bound(few: Any, tmp_path: Path) -> Non
         warned = [line for line in definition.explain(marked).splitlines() if "no bound" in line]
         assert len(warned) == 1, kind
         assert str(window) in warned[0], kind
+
+
+def test_batches_that_touch_no_bucket_have_zeros_for_metrics(few: Any, tmp_path: Path) -> None:
+    """A file without rows, and the batch without data that moves the watermark."""
+    files = files_of(tmp_path, BATCHES[:1])
+    files.add(pq.read_table(tmp_path / "in" / "00000.parquet").slice(0, 0))
+    out = MOST.run(files.stream(few, "5 minutes"), emit="arrival", buckets=1)
+    progress = drain(out, tmp_path)
+    counts = [each["observedMetrics"]["slidefold"].asDict() for each in progress]
+    assert len(counts) > 1
+    assert all(value is not None for each in counts for value in each.values())
+    assert [each["rows_in"] for each in counts] == [len(BATCHES[0]), *[0] * (len(counts) - 1)]
+    assert not any(counts[-1].values())
+
+
+def test_more_ends_than_there_can_be_stop_a_query(few: Any, tmp_path: Path) -> None:
+    definition = sf.rolling(on="ts", by="k", every="1us", s=sf.sum("x").over("3650d"))
+    stream = files_of(tmp_path, BATCHES).stream(few, "5 minutes")
+    with pytest.raises(Exception, match=r"DataError: every='1us' gives [\d,]+ results for"):
+        drain(definition.run(stream, emit="revise", buckets=1), tmp_path)

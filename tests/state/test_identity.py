@@ -105,9 +105,13 @@ def test_a_local_operator_must_be_given() -> None:
     a = Recalc(user.made(Local))
     a.insert("x")
     data = a.to_bytes()
-    with refused(StateError, "Local", "give it as operator="):
+    with refused(StateError, "Local", "give operators=[Local]"):
         Recalc.from_bytes(data)
     assert Recalc.from_bytes(data, user.made(Local)).query() == "x"
+    assert Recalc.from_bytes(data, operators=[Local]).query() == "x"  # type: ignore[list-item]
+    assert Recalc.from_bytes(data, operators=[user.made(Local)]).query() == "x"
+    with refused(StateError, "Local"):
+        Recalc.from_bytes(data, operators=[user.made(user.Product)])
     with refused(StateError, "Local", "Product"):
         Recalc.from_bytes(data, user.made(user.Product))
 
@@ -163,14 +167,58 @@ def test_nested_classes_and_missing_modules(module: Any, tmp_path: Path) -> None
     a.insert(5)
     data = a.to_bytes()
     assert Recalc.from_bytes(data).query() == 5
+    pickled = pickle.dumps(a)
+    inner = sys.modules.pop("operators_of_mine").Outer.Inner
+    # Bytes import nothing, whatever they name.
+    with refused(
+        StateError, "operators_of_mine.Outer.Inner", "import operators_of_mine", "operators=[Inner]"
+    ):
+        Recalc.from_bytes(data)
+    assert "operators_of_mine" not in sys.modules
+    assert Recalc.from_bytes(data, operators=[inner]).query() == 5
+    assert Recalc.from_bytes(data, inner()).query() == 5
+    assert pickle.loads(pickled).query() == 5  # imports, as pickle does
+    (tmp_path / "operators_of_mine.py").write_text("x = 1")
     sys.modules.pop("operators_of_mine")
-    (tmp_path / "operators_of_mine.py").write_text("raise RuntimeError('not today')")
-    with refused(StateError, "not today"):
+    importlib.import_module("operators_of_mine")
+    with refused(StateError, "operators_of_mine.Outer.Inner", "does not have"):
         Recalc.from_bytes(data)
-    (tmp_path / "operators_of_mine.py").unlink()
-    importlib.invalidate_caches()
-    with refused(StateError, "cannot be imported", "operators_of_mine.Outer.Inner"):
-        Recalc.from_bytes(data)
+
+
+@pytest.mark.parametrize("changes", [{"module": "antigravity"}, {"module": "this", "name": "s"}])
+def test_bytes_import_nothing(changes: dict[str, str]) -> None:
+    header, payload = opened(DabaLite(sf.sum()).to_bytes())
+    header["operator"].update(changes)
+    with refused(StateError, f"import {changes['module']} first"):
+        DabaLite.from_bytes(sealed(header, payload))
+    assert changes["module"] not in sys.modules
+
+
+def test_looking_an_operator_up_runs_no_code(module: Any) -> None:
+    mine = module(1)
+    mine.__getattr__ = lambda name: pytest.fail(f"asked for {name}")
+    header, payload = opened(Recalc(mine.Words()).to_bytes())
+    header["operator"]["name"] = "Other"
+    with refused(StateError, "operators_of_mine.Other", "does not have"):
+        Recalc.from_bytes(sealed(header, payload))
+
+
+def test_operators_of_a_struct_may_be_given(module: Any) -> None:
+    mine = module(1)
+    w = sf.Window(sf.struct(words=mine.Words("w"), n=sf.count("w")), sf.rows(2))
+    w.push({"w": "a"})
+    sys.modules.pop("operators_of_mine")
+    with refused(StateError, "operators_of_mine.Words"):
+        sf.Window.from_bytes(w.to_bytes())
+    for given in ([mine.Words], [sf.max(), mine.Words("w")], [w.plan.operator]):
+        again = sf.Window.from_bytes(w.to_bytes(), operators=given)
+        assert again.push({"w": "b"}) == {"words": "ab", "n": 2}
+
+
+@pytest.mark.parametrize("wrong", ["Words", 5, None, ["Words"], [sf.sum], sf.sum()])
+def test_what_operators_takes(wrong: Any) -> None:
+    with refused(OperatorError, "operators is a list of operators"):
+        DabaLite.from_bytes(DabaLite(sf.sum()).to_bytes(), operators=wrong)
 
 
 def test_the_main_module(tmp_path: Path) -> None:

@@ -139,3 +139,9 @@ def test_random_bytes() -> None:
     for length in range(0, 300, 3):
         with pytest.raises(StateError):
             KeyedWindows.from_bytes(sealed(header, rng.randbytes(length)))
+
+
+def test_integers_that_arrow_has_no_type_for() -> None:
+    """They come back as a list, like other results that are no Arrow values."""
+    keyed = KeyedWindows(sf.last(dtype="object"), sf.time(9))
+    assert keyed.push(["a", "b"], [1, 2], [2**70, None]) == [2**70, None]

@@ -28,6 +28,7 @@ def lockstep(kept: Kept, left: Any, right: Any, walk: Walk, steps: int = 25) -> 
     assert left.to_bytes() == right.to_bytes()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kept", KEPT, ids=str)
 def test_goes_on_as_the_original(kept: Kept) -> None:
     for steps in (0, 1, 2, 7, 20, 45):

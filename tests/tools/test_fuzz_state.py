@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from random import Random
 from typing import Any, Self
 
 import pytest
 
+import slidefold as sf
 from slidefold.errors import InvariantError, StateError
-from tools.fuzz import state
-from tools.fuzz.subjects import KINDS_OF_STATE, OPERATORS, Subject, subject_of
+from slidefold.operators import NAMED
+from tests.support.envelopes import opened
+from tools.fuzz import limits, state
+from tools.fuzz.damage import damaged
+from tools.fuzz.subjects import KINDS_OF_STATE, LIVE, Subject, subject_of
+from tools.fuzz.values import FAMILIES
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,13 +36,37 @@ def test_a_short_run() -> None:
 @pytest.mark.parametrize("number", range(20))
 def test_damage(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "DAMAGES", 100)
+    monkeypatch.setattr(state, "limit_memory", lambda: None)
     assert state.run_round(5, number).failure is None
 
 
 def test_subjects_of_every_kind() -> None:
-    subjects = [subject_of(Random(number)) for number in range(1500)]
-    assert {each.kind for each in subjects if each} == set(KINDS_OF_STATE)
-    assert {each.operator for each in subjects if each} == set(OPERATORS)
+    subjects = [each for number in range(900) if (each := subject_of(Random(number)))]
+    assert {each.kind for each in subjects} == {*KINDS_OF_STATE, LIVE}
+    lives = {each.operator for each in subjects if each.kind == LIVE}
+    assert lives == {"final", "arrival", "revise", "change"}
+    names = {name: family for family, valued in FAMILIES.items() for name in valued}
+    assert {names.get(each.operator) for each in subjects if each.kind != LIVE} == {*FAMILIES}
+    assert set(NAMED) < set(FAMILIES)
+
+
+def test_headers_are_changed_in_every_way() -> None:
+    """Numbers, texts, kinds and names of a header change, and its checksum is right again."""
+    window = sf.Window(sf.bloom(bits=64), sf.rows(3))
+    whole, rng = window.to_bytes(), Random(1)
+    headers: list[Any] = []
+    for _ in range(2000):
+        how, data = damaged(whole, rng)
+        if how.endswith("header, signed"):
+            assert data[-state.DIGEST :] == state.digest(data[: -state.DIGEST])
+            headers.append(opened(data)[0])
+    operators = [header["operator"] for header in headers if type(header.get("operator")) is dict]
+    params = [each["params"] for each in operators if type(each.get("params")) is dict]
+    assert any(type(each.get("bits")) is int and each["bits"] >= 10**12 for each in params)
+    assert any("hashes" not in each for each in params)
+    assert any(len(each) > 2 for each in params)
+    assert {type(each.get("name")) for each in operators} >= {str, int, type(None)}
+    assert any("\n" in str(each.get("name")) for each in operators)
 
 
 class Good:
@@ -95,6 +125,30 @@ class Fickle(Good):
         return cls(super().from_bytes(data).number + 1)
 
 
+class Slow(Good):
+    """Takes its time."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        made = super().from_bytes(data)
+        while made.number != 5:
+            time.sleep(0.01)
+        return made
+
+
+class Greedy(Good):
+    """Asks for memory before it looks at what there is."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        made = super().from_bytes(data)
+        try:
+            bytes(0 if made.number == 5 else 2**60)
+        except MemoryError as error:
+            raise StateError("there is not enough memory") from error
+        return made
+
+
 class Crashing(Good):
     """Cannot be used."""
 
@@ -110,6 +164,8 @@ class Crashing(Good):
         (Blunt, "ValueError instead of StateError: the checksum is wrong"),
         (Loose, "it does not hold its invariants: I1: the number is 5"),
         (Fickle, "saved, restored and saved again, it is not the same bytes"),
+        (Slow, "Hang instead of StateError: more than 1 seconds"),
+        (Greedy, "so much memory was asked for that there was none: there is not enough memory"),
         (Crashing, "ZeroDivisionError in use: integer division or modulo by zero"),
     ],
 )
@@ -118,6 +174,8 @@ def test_each_way_to_take_damage_wrongly(
 ) -> None:
     subject = Subject("Fake", "none", kind(), False, lambda made, rng: None)
     monkeypatch.setattr(state, "subject_of", lambda rng: subject)
+    monkeypatch.setattr(state, "limit_memory", lambda: None)
+    monkeypatch.setattr(limits, "SECONDS", 1.0)
     failure = state.run_round(1, 1).failure
     if told is None:
         assert failure is None

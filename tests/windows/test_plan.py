@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
+import numpy as np
 import pytest
 
 import slidefold as sf
+from slidefold.algorithms import KeyedWindows
 from slidefold.errors import OperatorError, PairError, WindowError
 from tests.support.algorithms import WINDOWS, fitting
 from tests.support.cases import CASES, Case
@@ -76,12 +79,20 @@ def test_wrong_wishes() -> None:
         sf.Window("max", sf.rows(5))  # type: ignore[arg-type]
     with pytest.raises(OperatorError, match="an operator is due"):
         sf.Window(sf.max, sf.rows(5))  # type: ignore[arg-type]
-    with pytest.raises(WindowError, match="a window is due"):
-        sf.Window(sf.max(), 5)  # type: ignore[arg-type]
+    with pytest.raises(WindowError, match=r"expected a rows or time window, .* got sf.session"):
+        sf.Window(sf.max(), sf.session("5m"))  # type: ignore[arg-type]
     with pytest.raises(OperatorError, match="an operator is due"):
         sf.plan("max", sf.rows(5))  # type: ignore[arg-type]
-    with pytest.raises(WindowError, match="a window is due"):
-        sf.plan(sf.max(), 5)  # type: ignore[arg-type]
+    with pytest.raises(WindowError, match=r"a window is a duration such as '1h', .* got 5.0"):
+        sf.plan(sf.max(), 5.0)  # type: ignore[arg-type]
+
+
+def test_short_windows_are_those_of_over() -> None:
+    assert sf.Window(sf.max(), 5).plan == sf.plan(sf.max(), sf.rows(5))
+    for hour in ("1h", timedelta(hours=1), np.timedelta64(1, "h")):
+        given: Any = hour
+        assert sf.Window(sf.max(), given).plan.window.rule() == sf.time("1h").rule()
+        assert KeyedWindows(sf.max(), given).window.rule() == sf.time("1h").rule()
 
 
 @pytest.mark.parametrize(
@@ -100,4 +111,4 @@ def test_wrong_wishes() -> None:
 )
 def test_durations(text: str, seconds: int) -> None:
     assert sf.time(text).rule() == sf.time(timedelta(seconds=seconds)).rule()
-    assert str(sf.time(text)) == f"time({text!r})"
+    assert str(sf.time(text)) == f"sf.time({text!r})"

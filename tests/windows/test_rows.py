@@ -86,8 +86,8 @@ def test_a_window_much_larger_than_its_rows() -> None:
 def test_its_face() -> None:
     window = sf.Window(sf.max(), sf.rows(3))
     window.push(1.0)
-    assert repr(window) == "<Window max of float64 over rows(3), 1 rows>"
+    assert repr(window) == "<Window sf.max() over sf.rows(3), 1 rows>"
     assert sf.rows(3) == sf.Rows(3) != sf.rows(3, closed="left")
-    assert str(sf.rows(3, closed="left")) == "rows(3, closed='left')"
+    assert str(sf.rows(3, closed="left")) == "sf.rows(3, closed='left')"
     with pytest.raises(AttributeError):
         sf.rows(3).n = 4  # type: ignore[misc]

@@ -1,31 +1,17 @@
-"""What can be saved: every algorithm and window, with several operators, after a random history."""
+"""What can be saved: every algorithm and window, with every operator, after a random history."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import slidefold as sf
 from slidefold import algorithms
-from slidefold.errors import PairError
-from tools.fuzz.operators import KINDS, Composed
-
-Draw = Callable[[Random], Any]
-OPERATORS: dict[str, tuple[Callable[[], Any], Draw]] = {
-    "concat": (sf.concat, KINDS["concat"].draw),
-    "sum": (lambda: sf.sum(dtype="int64"), KINDS["sum"].draw),
-    "max": (sf.max, KINDS["max"].draw),
-    "mean": (sf.mean, KINDS["max"].draw),
-    "user": (Composed, KINDS["user"].draw),
-    "collect": (lambda: sf.collect(dtype="object"), lambda rng: [rng.getrandbits(3), "é", None]),
-    "bloom": (lambda: sf.bloom(bits=64, dtype="int64"), lambda rng: rng.getrandbits(6)),
-    "max_by": (
-        lambda: sf.max_by(dtype="str"),
-        lambda rng: ("abcdefgh"[rng.getrandbits(3)], float(rng.getrandbits(3))),
-    ),
-}
+from slidefold.errors import SlidefoldError
+from tools.fuzz.lives import live_of
+from tools.fuzz.values import Valued, valued_of
 
 
 @dataclass
@@ -40,92 +26,131 @@ class Subject:
     ask: Callable[[Any], Any] = lambda made: made.query()
 
 
-def _kinds() -> dict[str, tuple[Callable[[Any], Any], Callable[[Draw], Any]]]:
+Step = Callable[[Any, Random], None]
+
+
+def _stepping(valued: Valued) -> Step:
+    def step(made: Any, rng: Random) -> None:
+        if len(made) and rng.random() < 0.4:
+            made.evict()
+        else:
+            made.insert(valued.draw(rng))
+
+    return step
+
+
+def _pushing(valued: Valued) -> Step:
+    return lambda made, rng: made.push(valued.draw(rng))
+
+
+def _timely(valued: Valued, late: int = 0, real: bool = False) -> Step:
+    clock = [0]  # moves on over all steps; events may be late by so much
+
+    def step(made: Any, rng: Random) -> None:
+        clock[0] += rng.getrandbits(2)
+        time = clock[0] - int(late * rng.random())
+        made.push(float(time) if real else time, valued.draw(rng))
+
+    return step
+
+
+def _growing(valued: Valued) -> Step:
+    def step(made: Any, rng: Random) -> None:
+        if rng.random() < 0.3:
+            made.evict(rng.getrandbits(6))
+        else:
+            made.insert(rng.getrandbits(6), valued.draw(rng))
+
+    return step
+
+
+def _keyed(valued: Valued, *, texts: bool = True) -> Step:
+    clock = [0]
+
+    def step(made: Any, rng: Random) -> None:
+        clock[0] += rng.getrandbits(2)
+        rows = range(rng.randint(1, 4))
+        keys = [int(3 * rng.random()) for _ in rows]
+        values: Any = [valued.draw(rng) for _ in rows]
+        if valued.two:
+            values = tuple(list(column) for column in zip(*values, strict=True))
+        times = [clock[0] - rng.getrandbits(2) for _ in rows]
+        made.push(["abc"[key] for key in keys] if texts else keys, times, values)
+
+    return step
+
+
+def _kinds() -> dict[str, tuple[Callable[[Any], Any], Callable[[Valued], Step]]]:
     """Return how to make each kind, and how to take a step with it."""
-
-    def stepping(draw: Draw) -> Callable[[Any, Random], None]:
-        def step(made: Any, rng: Random) -> None:
-            if len(made) and rng.random() < 0.4:
-                made.evict()
-            else:
-                made.insert(draw(rng))
-
-        return step
-
-    def pushing(draw: Draw) -> Callable[[Any, Random], None]:
-        return lambda made, rng: made.push(draw(rng))
-
-    def timely(draw: Draw, late: int = 0) -> Callable[[Any, Random], None]:
-        clock = [0]  # moves on over all steps; events may be late by so much
-
-        def step(made: Any, rng: Random) -> None:
-            clock[0] += rng.getrandbits(2)
-            made.push(clock[0] - int(late * rng.random()), draw(rng))
-
-        return step
-
-    def growing(draw: Draw) -> Callable[[Any, Random], None]:
-        def step(made: Any, rng: Random) -> None:
-            if rng.random() < 0.3:
-                made.evict(rng.getrandbits(6))
-            else:
-                made.insert(rng.getrandbits(6), draw(rng))
-
-        return step
-
-    def keyed(draw: Draw) -> Callable[[Any, Random], None]:
-        clock = [0]
-
-        def step(made: Any, rng: Random) -> None:
-            clock[0] += rng.getrandbits(2)
-            rows = range(rng.randint(1, 4))
-            keys = ["abc"[int(3 * rng.random())] for _ in rows]
-            made.push(
-                keys, [clock[0] - rng.getrandbits(2) for _ in rows], [draw(rng) for _ in rows]
-            )
-
-        return step
-
-    kinds: dict[str, Any] = {cls.__name__: (cls, stepping) for cls in algorithms.REGISTRY.values()}
+    kinds: dict[str, Any] = {cls.__name__: (cls, _stepping) for cls in algorithms.REGISTRY.values()}
+    late = sf.time(20, closed="left")
     kinds |= {
-        "Sba": (lambda op: algorithms.Sba(op, 7, 2), pushing),
-        "Pba": (lambda op: algorithms.Pba(op, 8, 1), pushing),
-        "Sba.over_time": (lambda op: algorithms.Sba.over_time(op, 12, 5), timely),
-        "Fiba": (lambda op: algorithms.Fiba(op, min_arity=2), growing),
-        "BTree": (lambda op: algorithms.BTree(op, min_arity=2), growing),
-        "Window of rows": (lambda op: sf.Window(op, sf.rows(9)), pushing),
-        "Window of time": (lambda op: sf.Window(op, sf.time(20)), timely),
-        "Window with lateness": (
-            lambda op: sf.Window(op, sf.time(20), lateness=10),
-            lambda draw: timely(draw, late=10),
+        "checked and counted": (
+            lambda op: algorithms.DabaLite(op, checked=True, counted=True),
+            _stepping,
         ),
-        "KeyedWindows": (lambda op: algorithms.KeyedWindows(op, sf.time(9), lateness=4), keyed),
+        "FlatFat of a capacity": (lambda op: algorithms.FlatFat(op, capacity=8), _stepping),
+        "Sba": (lambda op: algorithms.Sba(op, 7, 2), _pushing),
+        "Pba": (lambda op: algorithms.Pba(op, 8, 1), _pushing),
+        "Sba.over_time": (lambda op: algorithms.Sba.over_time(op, 12, 5), _timely),
+        "Fiba": (lambda op: algorithms.Fiba(op, min_arity=2), _growing),
+        "BTree": (lambda op: algorithms.BTree(op, min_arity=2), _growing),
+        "Window of rows": (lambda op: sf.Window(op, sf.rows(9)), _pushing),
+        "Window of time": (lambda op: sf.Window(op, sf.time(20)), _timely),
+        "Window of real time": (
+            lambda op: sf.Window(op, sf.time(20.5)),
+            lambda valued: _timely(valued, real=True),
+        ),
+        "Window with lateness": (
+            lambda op: sf.Window(op, late, lateness=10),
+            lambda valued: _timely(valued, late=10),
+        ),
+        "KeyedWindows": (lambda op: algorithms.KeyedWindows(op, sf.time(9), lateness=4), _keyed),
+        "KeyedWindows of integers": (
+            lambda op: algorithms.KeyedWindows(op, sf.time(9)),
+            lambda valued: _keyed(valued, texts=False),
+        ),
     }
     return kinds
 
 
 KINDS_OF_STATE = _kinds()
+LIVE = "Live"
 
 
 def subject_of(rng: Random) -> Subject | None:
     """Draw a subject with a history; None if its algorithm does not take its operator."""
+    if rng.random() < 0.15:
+        return _live(rng)
     kind = rng.choice(list(KINDS_OF_STATE))
-    name = rng.choice(list(OPERATORS))
-    if kind == "KeyedWindows" and name in ("max_by", "bloom", "collect"):
-        return None  # takes two columns there, or gives what is no Arrow value
     make, stepper = KINDS_OF_STATE[kind]
-    operator, draw = OPERATORS[name]
+    name, valued = valued_of(rng)
+    keyed = kind.startswith("KeyedWindows")
+    step = stepper(valued if keyed or rng.random() < 0.7 else _with_nulls(valued))
     try:
-        made = make(operator())
-    except PairError:
+        made = make(valued.operator)
+        steps = rng.choice([0, 1, 5, 30])
+        for _ in range(steps):
+            step(made, rng)
+        ask = _each_key if keyed else Subject.ask
+        ask(made)
+        made.to_bytes()
+    except SlidefoldError:  # an operator that this algorithm does not take, or an overflow
         return None
-    step = stepper(draw)
-    for _ in range(rng.choice([0, 1, 5, 30])):
-        step(made, rng)
-    if kind == "KeyedWindows":
-        return Subject(kind, name, made, name == "user", step, _each_key)
-    return Subject(kind, name, made, name == "user", step)
+    return Subject(kind, name, made, valued.user, step, ask)
+
+
+def _with_nulls(valued: Valued) -> Valued:
+    return replace(valued, draw=lambda rng: None if rng.random() < 0.2 else valued.draw(rng))
 
 
 def _each_key(made: Any) -> list[Any]:
     return [(key, made.query(key)) for key in made.keys()]  # noqa: SIM118 - it is no dict
+
+
+def _live(rng: Random) -> Subject | None:
+    found = live_of(rng)
+    if found is None:
+        return None
+    name, made, step = found
+    return Subject(LIVE, name, made, False, step, lambda live: (live.late, live.pending))

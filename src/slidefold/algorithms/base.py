@@ -8,7 +8,17 @@ from typing import Any, ClassVar, Self
 from slidefold import _native
 from slidefold.errors import OperatorError
 from slidefold.operators import Operator
-from slidefold.state import operator_header, pack, require_options, restore, restore_pickled
+from slidefold.state import (
+    Operators,
+    operator_header,
+    pack,
+    require_options,
+    restore,
+    restore_pickled,
+)
+
+# Of structures that are made at their full size: the smallest states take 32 GiB then.
+MOST_SLOTS = 2**31
 
 
 def whole(number: object) -> int | None:
@@ -65,13 +75,16 @@ class Algorithm(_native.Aggregator):
         return pack({**header, "options": self._options}, self._save())
 
     @classmethod
-    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+    def from_bytes(
+        cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
+    ) -> Self:
         """Make an algorithm from its state; it goes on exactly as the saved one would have.
 
-        An operator of your own is imported by its name; give it as `operator` where that is not
-        possible. Anything but the state of this class is a `StateError`.
+        An operator of your own is found in its module if that is imported already, or in the list
+        `operators`, or it is `operator`: bytes never import anything. Anything
+        but the state of this class is a `StateError`.
         """
-        return restore(cls, data, operator)
+        return restore(cls, data, operator, operators)
 
     @classmethod
     def _kind(cls) -> str:

@@ -6,9 +6,11 @@ from operator import index
 from typing import Any, ClassVar, Self
 
 from slidefold import _native
+from slidefold.algorithms.base import MOST_SLOTS
 from slidefold.errors import OperatorError, WindowError
 from slidefold.operators import Operator
 from slidefold.state import (
+    Operators,
     field,
     operator_header,
     pack,
@@ -57,10 +59,17 @@ def _require_window(range: int, slide: int, chunk: int | None = None) -> None:
             continue
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise WindowError(f"{name} must be an integer, got {value!r}")
-        if not 1 <= index(value) < 2**62:  # type: ignore[arg-type]
+        whole = index(value)  # type: ignore[arg-type]
+        if whole < 1:
             raise WindowError(f"{name} must be at least 1, got {value!r}")
+        if whole >= 2**62:
+            raise WindowError(f"{name} must be below 2**62, got a larger one")
     if range < slide:
         raise WindowError(f"range must be at least slide, got range {range}, slide {slide}")
+    if range // slide > MOST_SLOTS:
+        raise WindowError(
+            f"a window of {range // slide:,} slides has more than {MOST_SLOTS:,}: take longer ones"
+        )
 
 
 class Boundary(_native.BoundaryCore):
@@ -148,13 +157,16 @@ class Boundary(_native.BoundaryCore):
         return pack({**header, "options": self._options}, self._save())
 
     @classmethod
-    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
+    def from_bytes(
+        cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
+    ) -> Self:
         """Make an aggregator from its state; it goes on exactly as the saved one would have.
 
-        An operator of your own is imported by its name; give it as `operator` where that is not
-        possible. Anything but the state of this class is a `StateError`.
+        An operator of your own is found in its module if that is imported already, or in the list
+        `operators`, or it is `operator`: bytes never import anything. Anything
+        but the state of this class is a `StateError`.
         """
-        return restore(cls, data, operator)
+        return restore(cls, data, operator, operators)
 
     @classmethod
     def _kind(cls) -> str:

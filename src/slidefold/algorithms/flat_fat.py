@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from slidefold.algorithms.base import Algorithm, whole
+from slidefold.algorithms.base import MOST_SLOTS, Algorithm, whole
 from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
 from slidefold.operators import Operator
 from slidefold.state import require_room
@@ -43,14 +43,16 @@ class FlatFat(Algorithm):
         counted: bool = False,
     ) -> None:
         room = 0 if capacity is None else whole(capacity)
-        if room is None or (capacity is not None and not 1 <= room < 2**62):
-            raise CapacityError(f"FlatFat needs a whole capacity >= 1, got {capacity!r}")
+        if room is None or (capacity is not None and not 1 <= room <= MOST_SLOTS):
+            raise CapacityError(
+                f"FlatFat needs a whole capacity from 1 to {MOST_SLOTS:,}, got {capacity!r}"
+            )
         options = {"checked": checked, "counted": counted, "batch": batch}
         self._setup(operator, {**options, "capacity": room})
 
     @classmethod
     def _require(cls, options: dict[str, Any], room: int) -> None:
-        if not 0 <= options["capacity"] < 2**62:
+        if not 0 <= options["capacity"] <= MOST_SLOTS:
             raise CapacityError("a capacity that FlatFat does not take")
         require_room(options["capacity"], room)
 

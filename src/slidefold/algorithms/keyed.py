@@ -11,6 +11,7 @@ from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.operators import Operator, StructOperator
 from slidefold.state import (
+    Operators,
     field,
     length_from,
     length_header,
@@ -21,7 +22,7 @@ from slidefold.state import (
     window_from,
     window_header,
 )
-from slidefold.windows import Time
+from slidefold.windows import Given, Time, lateness_of, window_of
 
 
 class KeyedWindows(_native.KeyedCore):
@@ -51,24 +52,26 @@ class KeyedWindows(_native.KeyedCore):
     def __init__(
         self,
         operator: Operator,
-        window: Time,
+        window: Time | str | timedelta | np.timedelta64,
         *,
-        lateness: str | timedelta | int | float | None = None,
+        lateness: Given | None = None,
         late: str = "drop",
     ) -> None:
         if not isinstance(operator, Operator):
             raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
         if isinstance(operator, StructOperator):  # a batch would not tell NaN from no value
             raise OperatorError("a keyed set takes no struct: make a set for each of its parts")
-        if not isinstance(window, Time):
-            raise WindowError(f"a time window is due, such as time('1h'), got {window!r}")
+        timed = window_of(window)
+        if not isinstance(timed, Time):
+            raise WindowError(f"expected a time window, such as sf.time('1h'), got {timed}")
         if late not in ("drop", "raise"):
             raise WindowError(f"late is 'drop' or 'raise', got {late!r}")
         self.operator = operator
-        self.window = window
+        self.window = timed
+        lateness = None if lateness is None else lateness_of(lateness)
         self._lateness, self._late = lateness, late
-        self._rule = window.rule()
-        self._rule["lateness"] = 0 if lateness is None else window.lateness_rule(lateness)
+        self._rule = timed.rule()
+        self._rule["lateness"] = 0 if lateness is None else timed.lateness_rule(lateness)
         super().__init__(operator, self._rule, lateness is not None)
 
     def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
@@ -118,9 +121,15 @@ class KeyedWindows(_native.KeyedCore):
         return pack(header, self._save())
 
     @classmethod
-    def from_bytes(cls, data: bytes, operator: Operator | None = None) -> Self:
-        """Make a set from its state; anything but the state of this class is a `StateError`."""
-        return restore(cls, data, operator)
+    def from_bytes(
+        cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
+    ) -> Self:
+        """Make a set from its state; anything but the state of this class is a `StateError`.
+
+        An operator of your own is found in its module if that is imported already, or in the list
+        `operators`, or it is `operator`: bytes never import anything.
+        """
+        return restore(cls, data, operator, operators)
 
     @classmethod
     def _kind(cls) -> str:
@@ -161,10 +170,8 @@ class KeyedWindows(_native.KeyedCore):
             return _microseconds(array)
         if array.size == 0:
             return array.astype(np.float64 if self._real else np.int64)
-        if kind == "f" and not self._real:
-            if len(self) or self.watermark is not None:
-                raise ValueTypeError("this set counts in integers, got float times")
-            self._turn_real()
+        if kind == "f" and not self._turn_real():
+            raise ValueTypeError("this set counts in integers, got float times")
         if kind == "f" and array.dtype.itemsize <= 8:
             return np.ascontiguousarray(array, np.float64)
         if kind in "iu" and not (kind == "u" and array.max() >= 2**63):
@@ -183,7 +190,8 @@ def _results(results: Any, valid: Any) -> Any:
         return pa.array(results, mask=~valid)
     try:
         return pa.array(results)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    # Integers beyond 64 bits are an OverflowError.
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return results
 
 
@@ -247,6 +255,8 @@ def native_keys(keys: Any) -> Any:
         row = next(i for i, ok in enumerate(array.is_valid()) if not ok.as_py())
         raise ValueTypeError(f"a key is due, got None at row {row}")
     if pa.types.is_integer(array.type):
+        if pa.types.is_uint64(array.type) and array.to_numpy().max() >= 2**63:
+            raise ValueTypeError("integer keys are int64, got larger ones")
         return np.ascontiguousarray(array.cast(pa.int64()).to_numpy())
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from slidefold import __version__
 from slidefold.cli.bench import bench
 from slidefold.cli.check import check
 from slidefold.cli.demo.command import demo
@@ -27,6 +30,25 @@ Exit codes: 0 all is well; 1 the run or the data failed, or results differ; 2 th
 file is wrong; 130 stopped with Ctrl-C. With `--json` every line of output is one JSON object.
 """,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"slidefold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
 
 for command in (run, explain, parity, check, bench, demo):
     app.command()(command)

@@ -16,7 +16,7 @@ from slidefold.cli.output import Output
 from slidefold.errors import OperatorError, UsageError
 from slidefold.laws import check as check_laws
 from slidefold.operators import BUILT_IN, Operator, OperatorFactory
-from slidefold.rolling import nearest
+from slidefold.rolling import nearest, short
 
 
 def check(
@@ -84,8 +84,10 @@ def _samples(text: str | None) -> list[Any] | None:
         return None
     try:
         found = json_module.loads(text)
-    except json_module.JSONDecodeError as error:
+    except RecursionError:
+        raise UsageError("--samples is nested too deep") from None
+    except ValueError as error:
         raise UsageError(f"--samples is no JSON: {error}") from None
     if not isinstance(found, list) or not found:
-        raise UsageError(f"--samples is a JSON list with at least one value, got {text}")
+        raise UsageError(f"--samples is a JSON list with at least one value, got {short(found)}")
     return [tuple(each) if isinstance(each, list) else each for each in found]

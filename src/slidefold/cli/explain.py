@@ -6,6 +6,7 @@ from slidefold.cli.guard import guarded
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
 from slidefold.cli.pipeline import load
+from slidefold.cli.pipeline.types import word_of
 
 
 def explain(pipeline: PipelineFile, json: AsJson = False) -> None:
@@ -21,7 +22,7 @@ def explain(pipeline: PipelineFile, json: AsJson = False) -> None:
             "explain",
             made.features.explain(made.schema),
             source=str(made.source.path),
-            columns={each.name: str(each.type) for each in made.schema},
+            columns={each.name: word_of(each.type) for each in made.schema},
             features=made.features.to_dict(),
             plan=made.features.explain(made.schema).splitlines(),
         )

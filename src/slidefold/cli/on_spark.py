@@ -17,6 +17,7 @@ from slidefold.cli.local import Broken, tell
 from slidefold.cli.output import Output
 from slidefold.cli.pipeline import Pipeline
 from slidefold.cli.pipeline.broken import BadRow
+from slidefold.cli.pipeline.patterns import literal
 from slidefold.cli.pipeline.settings import ENDINGS, SPARK
 from slidefold.cli.pipeline.sinks import file_sink, json_line
 from slidefold.cli.pipeline.sources import Parse
@@ -79,20 +80,28 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
     from slidefold.spark import files
 
     source = pipeline.source
+    made: Any = None
     if source.format.startswith(SPARK):
         name = source.format.removeprefix(SPARK)
         made = files.read_format(session, name, source.path, source.options, streaming=streaming)
+    else:
+        assert source.path is not None
+        path = os.path.abspath(source.path)
+        glob = "*{" + ",".join(ENDINGS[source.format]) + "}"
+        if not os.path.isdir(path):
+            path, name = os.path.split(path)  # streams read folders only
+            glob = literal(name)
+        place = literal(path)
+        at = files.Place(session, place, glob, streaming, pipeline.stream.files_per_batch)
+        if source.format == "parquet":
+            made = files.read_parquet(at, pipeline.schema)
+    if made is None:
+        parse = Strict(Parse(source, pipeline.schema), source.bad_rows)
+        parsed = files.read_parsed(at, parse, pipeline.schema, as_json)
+    elif source.bad_rows == "fail":
         return made, None
-    assert source.path is not None
-    path = os.path.abspath(source.path)
-    glob = "*{" + ",".join(ENDINGS[source.format]) + "}"
-    if not os.path.isdir(path) and "://" not in source.path:
-        path, glob = os.path.split(path)  # streams read folders only
-    at = files.Place(session, path, glob, streaming, pipeline.stream.files_per_batch)
-    if source.format == "parquet":
-        return files.read_parquet(at, pipeline.schema), None
-    parse = Strict(Parse(source, pipeline.schema), source.bad_rows)
-    parsed = files.read_parsed(at, parse, pipeline.schema, as_json)
+    else:
+        parsed = files.marking_bad(made, source.required)
     return files.good_rows(files.counting_bad(parsed) if streaming else parsed), parsed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -18,11 +18,11 @@ from slidefold.cli.comparing import Difference, compare, window_rows
 from slidefold.cli.guard import FAILED, guarded
 from slidefold.cli.local import collect
 from slidefold.cli.on_spark import source_frame, spark_session
-from slidefold.cli.options import AsJson, Master, PipelineFile
+from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
 from slidefold.cli.pipeline import Pipeline, load
 from slidefold.cli.pipeline.settings import Sink, Source
-from slidefold.cli.spark_stream import delay_of, start_query, stream_frame, watch
+from slidefold.cli.spark_stream import start_query, stream_frame, watch
 from slidefold.errors import DataError, UsageError
 from slidefold.rolling import nearest
 from slidefold.spark import session as sessions
@@ -39,15 +39,19 @@ def parity(
     tolerance: Annotated[
         float, typer.Option(min=0, help="For floats, relative to the largest of their column.")
     ] = 1e-9,
-    master: Master = "local[*]",
+    master: Annotated[
+        str, typer.Option(help="The Spark cluster, for the engines `spark` and `stream`.")
+    ] = "local[*]",
     json: AsJson = False,
 ) -> None:
     """Run a pipeline on every engine over the same data, and show the first row that differs.
 
     The results of the run in this process are compared with those of `live` (rows as they arrive,
-    in this process), `spark` (a Spark batch) and `stream` (a Spark stream, its final results). For
-    the two that take rows as they arrive, late rows are left out of what is due. Without Java:
-    `--engines live`. Nothing is written.
+    in this process), `spark` (a Spark batch) and `stream` (a Spark stream, its final results). Of
+    the two that take rows as they arrive, late rows are left out of what is due; rows that wait for
+    the watermark at the end of the stream are compared as its checkpoint has them. Emitted, waiting
+    and late rows are counted, and must add up to the input. Without Java: `--engines live`.
+    Nothing is written.
 
     Exit code 1: results differ. The row that differs is shown with the rows of its window.
     """
@@ -64,60 +68,95 @@ def parity(
         made = load(pipeline, writes=False)
         table = collect(made, out)
         found = compare_engines(made, table, asked, tolerance, master, out)
-        if any(difference is not None for difference in found.values()):
+        if not all(found.values()):
             raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What an engine made of the input: the rows it accepted, and all their results."""
+
+    accepted: Any
+    found: Any
+    late: int = 0  # rows
+    waiting: int = 0  # of the results, those that the stream has not emitted yet
+
+    @property
+    def emitted(self) -> int:
+        """How many results came out."""
+        return len(self.found) - self.waiting
 
 
 def compare_engines(
     pipeline: Pipeline, table: Any, asked: list[str], tolerance: float, master: str, out: Output
-) -> dict[str, Difference | None]:
-    """Compare each engine with the run in this process, and say how it went."""
-    verdicts: dict[str, Difference | None] = {}
+) -> dict[str, bool]:
+    """Compare each engine with the run in this process, and say how it went: True for the same."""
+    verdicts: dict[str, bool] = {}
     with ExitStack() as opened:
         session = None
         for engine in asked:
             if engine != "live" and session is None:
                 session = opened.enter_context(spark_session(out, master))
             with out.working(f"running {engine}"):
-                accepted, found, newest = _RUNS[engine](pipeline, table, session, out)
-            due = pipeline.features.run(accepted)
-            if newest is not None:
-                ends = pipeline.features.on if pipeline.features.slide is None else "window_end"
-                due = due.filter(pc.less_equal(due[ends], newest.cast(due[ends].type)))
+                ran = _RUNS[engine](pipeline, table, session, out)
+            due = pipeline.features.run(ran.accepted)
             names = [name for name in due.column_names if name not in pipeline.features.columns]
             columns = list(pipeline.features.columns)
-            difference = compare(due, found, names, columns, tolerance)
-            verdicts[engine] = difference
-            _tell(pipeline, accepted, engine, difference, len(found), len(table), out)
+            difference = compare(due, ran.found, names, columns, tolerance)
+            verdicts[engine] = _tell(pipeline, ran, engine, difference, len(table), out)
     return verdicts
 
 
 def _tell(
     pipeline: Pipeline,
-    accepted: Any,
+    ran: Ran,
     engine: str,
     difference: Difference | None,
-    rows: int,
     given: int,
     out: Output,
-) -> None:
-    late = given - len(accepted)
-    left_out = f", {late:,} late rows left out" if late else ""
-    facts: dict[str, Any] = {"engine": engine, "rows": rows, "late": late}
+) -> bool:
+    """Say how an engine did, and return whether its results are the same."""
+    facts: dict[str, Any] = {
+        "engine": engine,
+        "rows": len(ran.found),
+        "emitted": ran.emitted,
+        "waiting": ran.waiting,
+        "late": ran.late,
+        "given": given,
+    }
+    sliding = pipeline.features.slide is not None
     if difference is None:
-        said = f"{engine}: the same {rows:,} rows as in this process{left_out}"
-        out.say("parity", said, "green", same=True, **facts)
-        return
-    held = window_rows(pipeline.features, accepted, difference)
+        counts = f"{ran.emitted:,} emitted + {ran.waiting:,} waiting"
+        if sliding:
+            said = f"{len(ran.found):,} results as in this process ({counts}); {ran.late:,} of the "
+            said += f"{given:,} input rows late"
+            whole = True  # the number of results is that of the run in this process
+        else:
+            counts += f" + {ran.late:,} late"
+            said = f"{len(ran.found):,} rows as in this process ({counts} = {given:,} input rows)"
+            whole = len(ran.found) + ran.late == given
+        if whole:
+            out.say("parity", f"{engine}: the same {said}", "green", same=True, **facts)
+            return True
+        out.say(
+            "parity",
+            f"{engine}: {counts} rows are not the {given:,} of the input",
+            "red",
+            same=False,
+            **facts,
+        )
+        return False
+    held = window_rows(pipeline.features, ran.accepted, difference)
     facts |= {"row": difference.row, "column": difference.column}
     facts |= {"due": difference.due, "found": difference.found, "window": held.to_pylist()}
     out.say("parity", f"{engine}: {difference}", "red", same=False, **facts)
     if not out.as_json:
         rows_shown = [list(row.values()) for row in held.to_pylist()]
         out.rows(held.column_names, rows_shown, "The rows of its window:")
+    return False
 
 
-def _live(pipeline: Pipeline, table: Any, _session: Any, _out: Output) -> tuple[Any, Any, Any]:
+def _live(pipeline: Pipeline, table: Any, _session: Any, _out: Output) -> Ran:
     settings = pipeline.stream
     sliding = pipeline.features.slide is not None
     # Without a watermark in the file, and where late rows cannot be told, none is late: one batch.
@@ -127,7 +166,8 @@ def _live(pipeline: Pipeline, table: Any, _session: Any, _out: Output) -> tuple[
     fed = [live.feed(table.slice(0, 0))]
     fed += [live.feed(table.slice(i, size)) for i in range(0, len(table), max(size, 1))]
     found = pa.concat_tables([*fed, live.finish()])
-    return (table, found, None) if sliding else (*split_late(table, found), None)
+    accepted, in_time = (table, found) if sliding else split_late(table, found)
+    return Ran(accepted, in_time, live.late if sliding else len(found) - len(in_time))
 
 
 def _lateness(pipeline: Pipeline) -> str | int:
@@ -160,12 +200,12 @@ def _without(table: Any, late: Any) -> Any:
     return table.take(pa.array(kept, pa.int64()))
 
 
-def _spark(pipeline: Pipeline, table: Any, session: Any, _out: Output) -> tuple[Any, Any, Any]:
+def _spark(pipeline: Pipeline, table: Any, session: Any, _out: Output) -> Ran:
     data, _ = source_frame(session, pipeline, streaming=False)
-    return table, pipeline.features.run(data).toArrow(), None
+    return Ran(table, pipeline.features.run(data).toArrow())
 
 
-def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[Any, Any, Any]:
+def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> Ran:
     kind = pipeline.schema.field(pipeline.features.on).type
     if not pa.types.is_timestamp(kind):
         raise UsageError(
@@ -201,10 +241,26 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> tuple[
         )
         data, _ = source_frame(session, moved, streaming=True)
         frame = stream_frame(moved, data, "drop" if sliding else "side")
-        watch([start_query(moved, frame, follow=False)], out)
-        found = session.read.parquet(f"{folder}/sink").toArrow()
+        counts = watch([start_query(moved, frame, follow=False)], out)
+        # The schema is told, since there may be no file: all rows may wait.
+        found = session.read.schema(frame.schema).parquet(f"{folder}/sink").toArrow()
+        waiting = waiting_results(moved, data, session)
     accepted, in_time = (table, found) if sliding else split_late(table, found)
-    return accepted, in_time, newest_watermark(accepted, pipeline.features.on, lateness)
+    whole = pa.concat_tables([in_time, waiting.cast(in_time.schema)])
+    late = counts["late"] if sliding else len(found) - len(in_time)
+    return Ran(accepted, whole, late, len(waiting))
+
+
+def waiting_results(pipeline: Pipeline, data: Any, session: Any) -> Any:
+    """Return the results that a stream over this data has not emitted yet, from its checkpoint."""
+    from slidefold.spark import files, tail
+
+    on, checkpoint = pipeline.features.on, pipeline.stream.checkpoint
+    assert checkpoint is not None
+    rest = tail(checkpoint, pipeline.features, spark=session)
+    if files.is_naive(data, on):
+        rest = files.without_zone(rest, [on, "window_start", "window_end"])
+    return rest.toArrow()
 
 
 def in_microseconds(table: Any) -> Any:
@@ -221,15 +277,6 @@ def in_microseconds(table: Any) -> Any:
         raise DataError(
             "Spark counts times in microseconds, and the source has finer ones"
         ) from None
-
-
-def newest_watermark(accepted: Any, on: str, lateness: str) -> Any:
-    """Return the last watermark of the stream, which counts in milliseconds."""
-    last = pc.max(accepted[on]).cast(pa.timestamp("us", accepted[on].type.tz)).value
-    if last is None:
-        return None
-    delay = int(delay_of(lateness).split()[0])
-    return pa.scalar((last // 1000 - delay) * 1000, pa.timestamp("us", accepted[on].type.tz))
 
 
 _RUNS = {"live": _live, "spark": _spark, "stream": _stream}

@@ -101,7 +101,7 @@ def delay_of(watermark: str | int | None) -> str:
     '5400000 milliseconds'
     """
     assert isinstance(watermark, str)
-    return f"{-(-nanoseconds(watermark) // 10**6)} milliseconds"
+    return f"{-(-nanoseconds(watermark, zero=True) // 10**6)} milliseconds"
 
 
 def start_query(

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from slidefold.columns.folds import fold
 from slidefold.columns.grouping import Sorted
 from slidefold.columns.sliding import slide, slides
-from slidefold.operators import Over
-from slidefold.windows import Every, Frames, SortedRows, WindowKind
+from slidefold.operators import Over, UserOperator
+from slidefold.windows import Every, EveryRows, Frames, SortedRows, WindowKind
 
 
 class Definition(Protocol):
@@ -47,6 +47,25 @@ class Definition(Protocol):
 def windows_of(definition: Definition) -> list[WindowKind]:
     """Return the windows of a definition, each once: columns that share one share its frames."""
     return list(dict.fromkeys(over.window for over in definition.columns.values()))
+
+
+def filled_columns(definition: Definition, given: frozenset[str]) -> frozenset[str]:
+    """Return the columns of a result that are never null, if those `given` of the input are not."""
+    filled = {
+        name
+        for name, over in definition.columns.items()
+        if over.operator.name == "count"
+        and not isinstance(over.operator, UserOperator)
+        and over.min_count is None
+    }
+    if definition.slide is None:
+        filled |= given
+    else:
+        filled |= {"window_end", *(given & {*definition.by})}
+        # At every n-th row no window may hold a row, and so none has a start.
+        if not isinstance(definition.slide, EveryRows):
+            filled.add("window_start")
+    return frozenset(filled)
 
 
 class FramesOf(dict[WindowKind, Frames]):

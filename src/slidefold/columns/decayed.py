@@ -17,13 +17,15 @@ from slidefold.columns.folds import fold
 from slidefold.columns.states import without_nulls
 from slidefold.columns.values import (
     Array,
+    comparable,
     is_temporal,
     plain,
     real_numbers,
     steps_per_second,
-    whole_numbers,
+    whole_decimals,
 )
 from slidefold.operators import Operator
+from slidefold.operators.pairs import half_life_of
 from slidefold.windows import WindowKind
 from slidefold.windows.sorted_rows import Ints
 
@@ -91,13 +93,16 @@ def _read(operator: Operator, columns: tuple[Any, ...]) -> tuple[Array, Array, f
     """Return values, times and the half life, both in steps of the column of times."""
     times = plain(columns[1])
     kind = times.type
-    exact = pa.types.is_signed_integer(kind) or pa.types.is_boolean(kind) or is_temporal(kind)
     if pa.types.is_null(kind) or pa.types.is_null(columns[0].type):
         return np.empty(0), np.empty(0), 1.0
-    steps = whole_numbers(times) if exact else real_numbers(times)
-    life: Any = dict(operator.params)["half_life"]
-    in_steps = float(life * steps_per_second(kind)) if is_temporal(kind) else float(life)
-    return real_numbers(plain(columns[0])), steps, in_steps
+    life, steps = half_life_of(operator), None
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_temporal(kind):
+        steps = comparable(times)[0]  # uint64 less 2**63: only differences count
+        life *= steps_per_second(kind) if is_temporal(kind) else 1
+    elif pa.types.is_decimal(kind) and kind.precision <= 18 and kind.scale >= 0:
+        steps = whole_decimals(times)
+        life *= 10.0**kind.scale
+    return real_numbers(plain(columns[0])), real_numbers(times) if steps is None else steps, life
 
 
 def _less(times: Array, newest: Any) -> Array:

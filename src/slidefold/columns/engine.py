@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition, FramesOf, fold_columns, windows_of
+from slidefold.columns.compute import Definition, FramesOf, filled_columns, fold_columns, windows_of
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
@@ -25,17 +25,18 @@ def run(definition: Definition, data: Any, threads: int = 1) -> Any:
     source = source_of(data)
     require_columns(definition, list(source.names))
     if isinstance(source, ReaderSource) and definition.slide is None:
-        return run_reader(definition, source.reader)
+        return run_reader(definition, source.reader, threads=threads)
     table = without_views(source.select(definition.used))
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
     windows = windows_of(definition)
+    filled = filled_columns(definition, source.filled)
     if definition.slide is None:
         found = fold_together(definition, ordered, threads)
         rest = fold_columns(definition, ordered, FramesOf(ordered.rows), threads, found)
         found |= {name: ordered.back(values) for name, values in rest.items()}
-        return source.append({name: found[name] for name in definition.columns})
+        return source.append({name: found[name] for name in definition.columns}, filled)
     slide = definition.slide.slide(ordered.rows, windows)
-    return source.fresh(slide_table(definition, ordered, slide, threads))
+    return source.maker(filled)(slide_table(definition, ordered, slide, threads))
 
 
 def slide_table(definition: Definition, ordered: Sorted, slide: Slide, threads: int = 1) -> Any:

@@ -8,6 +8,7 @@ so any type works and stays what it is.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,15 +30,16 @@ from slidefold.columns.reading import Task, compared, in_units, read, retyped
 from slidefold.columns.users import fold_user
 from slidefold.columns.values import (
     Array,
+    comparable,
     is_temporal,
     is_text,
     plain,
-    steps_per_second,
     take,
     to_arrow,
+    whole_decimals,
     whole_numbers,
 )
-from slidefold.errors import DataError, ValueTypeError
+from slidefold.errors import DataError, ResultOverflowError, ValueTypeError
 from slidefold.operators import Operator, QuantileOperator, UserOperator
 from slidefold.operators.pairs import half_life_of
 from slidefold.planner import plan_column
@@ -64,6 +66,8 @@ def fold(
             arrays.append(fold(part, window, own, frames, min_count, algorithm, threads))
         return pa.StructArray.from_arrays(arrays, [name for name, _ in parts])
     lo, hi = frames
+    if min_count is not None:
+        return _fold_enough(operator, window, columns, frames, min_count, algorithm, threads)
     present = None if keeps_nulls(operator) else present_rows(columns)
     if present is not None:
         before = np.concatenate(([0], np.cumsum(present)))
@@ -71,13 +75,37 @@ def fold(
         columns = tuple(column.filter(pa.array(present)) for column in columns)
     task = Task(operator, window, algorithm, columns, lo, hi, threads)
     if isinstance(operator, UserOperator):
-        found = fold_user(operator, columns, task.kernel, len(lo))
-    else:
-        found = FOLDS.get(operator.name, fold_numbers)(task)
-    if min_count is None:
+        return fold_user(operator, columns, task.kernel, len(lo))
+    return FOLDS.get(operator.name, fold_numbers)(task)
+
+
+def _fold_enough(
+    operator: Operator,
+    window: WindowKind,
+    columns: tuple[Any, ...],
+    frames: tuple[Ints, Ints],
+    min_count: int,
+    algorithm: str | None,
+    threads: int,
+) -> Any:
+    """Fold the frames with enough values; the others are null, whatever they would give."""
+    lo, hi = frames
+    enough = count_values(columns, lo, hi) >= min_count
+    frames = lo[enough], hi[enough]
+    try:
+        found = fold(operator, window, columns, frames, None, algorithm, threads)
+    except ResultOverflowError as error:
+        rows = np.flatnonzero(enough)
+        told = re.sub(r"(?<= at row )\d+", lambda row: str(rows[int(row[0])]), str(error))
+        raise ResultOverflowError(told) from None
+    return spread_results(found, enough)
+
+
+def spread_results(found: Any, places: Array) -> Any:
+    """Return results with nulls between them: they are those of the places that are true."""
+    if places.all():
         return found
-    counted = hi - lo if present is not None or not columns else _counts(columns, lo, hi)
-    return pc.if_else(pa.array(counted >= min_count), found, pa.scalar(None, found.type))
+    return take(found, np.maximum(np.cumsum(places) - 1, 0), places)
 
 
 def keeps_nulls(operator: Operator) -> bool:
@@ -95,12 +123,14 @@ def present_rows(columns: tuple[Any, ...]) -> Array | None:
     return found
 
 
-def _counts(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Array:
+def count_values(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
+    """Return how many rows of each frame have no null in any column."""
     present = present_rows(columns)
     if present is None:
         return hi - lo
     before = np.concatenate(([0], np.cumsum(present)))
-    return before[hi] - before[lo]
+    found: Ints = before[hi] - before[lo]
+    return found
 
 
 # ---- the bounds are the answer ------------------------------------------------------------------
@@ -126,6 +156,8 @@ def _nth(task: Task) -> Any:
 
 def _concat(task: Task) -> Any:
     texts = plain(task.columns[0])
+    if pa.types.is_null(texts.type):
+        texts = texts.cast(pa.string())
     if not is_text(texts.type):
         raise task.wrong(0, "strings")
     lists = collect(replace(task, columns=(texts.cast(pa.large_string()),)))
@@ -186,6 +218,8 @@ def _sum(task: Task) -> Any:
 
     if pa.types.is_uint64(kind):
         return exact.sum_uint64(values, summing)
+    if pa.types.is_decimal256(kind):
+        raise task.wrong(0, "decimals of up to 38 digits")
     if pa.types.is_decimal(kind):
         return exact.sum_decimal(values, summing)
     if pa.types.is_duration(kind):
@@ -195,11 +229,33 @@ def _sum(task: Task) -> Any:
 
 def _mean(task: Task) -> Any:
     values = plain(task.columns[0])
-    if not pa.types.is_duration(values.type):
+    kind = values.type
+    if not (pa.types.is_duration(kind) or pa.types.is_decimal(kind)):
+        return _maybe_unsigned(task)
+    if pa.types.is_decimal(kind) and 0 <= kind.scale <= 18:
+        whole = whole_decimals(values)
+        if whole is not None:
+            params = (("unit", 10**kind.scale),)
+            operator = replace(retyped(task.operator, whole), variant="decimal_mean", params=params)
+            return to_arrow(*task.kernel(operator, whole))
+    adding = replace(task.operator, name="sum", dtype="int64")
+
+    def summing(whole: Array) -> tuple[Array, Array]:
+        return task.kernel(adding, whole)
+
+    limbs, valid = exact.limb_sums(values, summing)
+    count, _ = summing(np.ones(len(values), np.int64))
+    return exact.mean_of(limbs, np.where(valid, count, 0), kind)
+
+
+def _maybe_unsigned(task: Task) -> Any:
+    """Fold numbers, those of uint64 less 2**63 by an operator that knows it: floats would round."""
+    values = plain(task.columns[0])
+    if not pa.types.is_uint64(values.type):
         return fold_numbers(task)
-    whole = whole_numbers(values)
-    found, valid = task.kernel(retyped(task.operator, whole), whole)
-    return to_arrow(np.rint(found).astype(np.int64), valid, values.type)
+    codes, _ = comparable(values)
+    operator = replace(retyped(task.operator, codes), variant=f"unsigned_{task.operator.name}")
+    return to_arrow(*task.kernel(operator, codes))
 
 
 def _range(task: Task) -> Any:
@@ -209,7 +265,17 @@ def _range(task: Task) -> Any:
         return fold_numbers(task)
     ends = (replace(task.operator, name=name) for name in ("max", "min"))
     most, least = (_extreme(replace(task, operator=end)) for end in ends)
-    return pc.subtract(most, least)
+    try:
+        if not pa.types.is_decimal(kind):
+            return pc.subtract_checked(most, least)
+        # One digit more than the values have, as far as the type goes.
+        wide = pa.decimal256(75, kind.scale)
+        apart = pc.subtract(most.cast(wide), least.cast(wide))
+        digits = min(kind.precision + 1, 76 if pa.types.is_decimal256(kind) else 38)
+        made = pa.decimal256 if pa.types.is_decimal256(kind) else pa.decimal128
+        return apart.cast(made(digits, kind.scale))
+    except pa.ArrowInvalid:
+        raise ResultOverflowError(f"a range needs more than {kind} has room for") from None
 
 
 def _bits(task: Task) -> Any:
@@ -222,14 +288,14 @@ def _bits(task: Task) -> Any:
 
 def _decayed(task: Task) -> Any:
     """Fold values that fade: by seconds, whatever unit a column of datetimes counts in."""
-    kind = plain(task.columns[1]).type
-    operator = task.operator
-    if is_temporal(kind):
-        half_life = half_life_of(operator) * steps_per_second(kind)
-        operator = replace(operator, params=(("half_life", half_life),))
-    elif isinstance(dict(operator.params)["half_life"], str):
+    said = dict(task.operator.params)["half_life"]
+    if isinstance(said, str) and not is_temporal(plain(task.columns[1]).type):
         raise task.wrong(1, "datetimes or durations beside a half_life that is a duration")
-    return fold_numbers(replace(task, operator=operator))
+    values = read(task, 0)
+    times, steps = in_units(task, 1)
+    half_life = half_life_of(task.operator) * steps
+    operator = replace(task.operator, params=(("half_life", half_life),))
+    return to_arrow(*task.kernel(retyped(operator, values, times), (values, times)))
 
 
 def _moments(task: Task) -> Any:
@@ -265,6 +331,8 @@ def _objects(task: Task, data: list[Any]) -> Any:
         return bayes_counts(task.operator, data)
     if task.operator.name in ("bloom", "count_min"):
         return pa.array([None if item is None else item.to_bytes() for item in data], pa.binary())
+    if task.operator.name == "approx_quantile":
+        return pa.array(data, pa.float64())  # also where all of them are null
     try:
         return pa.array(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -305,6 +373,7 @@ _ADDING = (
     "correlation",
     "trend",
     "decayed_mean",
+    "relative_variation",
     "concat",
 )  # no comparing, so no ranks
 FOLDS: dict[str, Callable[[Task], Any]] = {
@@ -330,6 +399,7 @@ FOLDS: dict[str, Callable[[Task], Any]] = {
     "count_min": _sketches,
     "sum": _sum,
     "mean": _mean,
+    "relative_variation": _maybe_unsigned,
     "range": _range,
     "var": _moments,
     "std": _moments,
@@ -359,7 +429,7 @@ def _sample(operator: Operator, kind: Any) -> Any:
     if pa.types.is_floating(kind) or pa.types.is_null(kind):
         return np.empty(0)
     if pa.types.is_decimal(kind) and not compares:
-        return np.empty(0)
+        return np.empty(0, np.int64 if operator.name in ("sum", "mean") else np.float64)
     if pa.types.is_boolean(kind) and operator.dtype == "bool":
         return np.empty(0, np.bool_)
     return [] if is_text(kind) and not compares else np.empty(0, np.int64)

@@ -20,6 +20,7 @@ from slidefold.windows.sorted_rows import Ints
 Groups = npt.NDArray[np.int32]
 Order = npt.NDArray[np.uint32]
 _WIDE = (pa.int64(), pa.float64())
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 @dataclass(frozen=True)
@@ -92,12 +93,50 @@ def sort_table(
 
 
 def without_views(table: Any) -> Any:
-    """Return a table whose strings lie in one piece: Arrow cannot take rows of string views."""
-    wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    """Return a table whose strings lie in one piece: Arrow cannot take rows of string views.
+
+    Nor can it of runs: they are decoded.
+    """
+    table = without_runs(table)
     for i, field in enumerate(table.schema):
-        if field.type in wide:
-            table = table.set_column(i, field.name, table.column(i).cast(wide[field.type]))
+        if field.type in _VIEWS:
+            table = table.set_column(i, field.name, table.column(i).cast(_VIEWS[field.type]))
     return table
+
+
+def no_rows(schema: Any) -> Any:
+    """Return a table of a schema without rows; Arrow has no empty arrays of some encodings."""
+    return without_runs(pa.Table.from_batches([], schema)).schema.empty_table()
+
+
+def without_runs(table: Any) -> Any:
+    """Return a table whose run-end-encoded columns are decoded."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            kind = field.type.value_type
+            chunks = [_decoded(chunk) for chunk in table.column(i).chunks]
+            decoded = pa.chunked_array(chunks, _VIEWS.get(kind, kind))
+            table = table.set_column(i, field.with_type(decoded.type), decoded)
+    return table
+
+
+def _decoded(runs: Any) -> Any:
+    # Arrow decodes few types, and takes rows of all but views.
+    values = runs.values
+    if values.type in _VIEWS:
+        values = values.cast(_VIEWS[values.type])
+    rows = np.arange(runs.offset, runs.offset + len(runs))
+    return values.take(pa.array(np.searchsorted(runs.run_ends.to_numpy(), rows, "right")))
+
+
+def require_movable(schema: Any) -> None:
+    """Refuse columns whose rows Arrow cannot put together or take out."""
+    for field in schema:
+        if pa.types.is_union(field.type):
+            raise ValueTypeError(
+                f"the column {field.name!r} of type {field.type} cannot be kept for later rows: "
+                "drop or cast it"
+            )
 
 
 def one_chunk(table: Any, name: str) -> Any:
@@ -131,14 +170,27 @@ def _codes(name: str, values: Any) -> tuple[Groups, int]:
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.cast(kind.value_type)
-    if pa.types.is_float16(values.type):
-        values = values.cast(pa.float32())
+    if isinstance(kind, pa.BaseExtensionType):
+        values = values.storage
     if pa.types.is_floating(values.type):
-        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 is 0.0
+        values = one_zero(values)
+    if pa.types.is_decimal(values.type) and values.type.bit_width < 128:
+        values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     try:
+        if pa.types.is_interval(values.type):  # Arrow would count them, and not reliably
+            raise pa.ArrowNotImplementedError(str(kind))
         return _numbered(values)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
         raise ValueTypeError(f"the column {name!r} of type {kind} cannot be a key") from None
+
+
+def one_zero(values: Any) -> Any:
+    """Return floats whose equals have equal bits: -0.0 is 0.0, and there is one NaN."""
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    kind = values.type
+    values = pc.add(values, pa.scalar(0.0, kind))
+    return pc.if_else(pc.is_nan(values), pa.scalar(float("nan"), kind), values)
 
 
 def _numbered(values: Any) -> tuple[Groups, int]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidefold import _native
 from slidefold.columns.reading import Task, compared, read, retyped
-from slidefold.columns.values import Array
+from slidefold.columns.values import Array, plain
 from slidefold.planner import plan_column
 from slidefold.windows.sorted_rows import spread
 
@@ -35,7 +35,7 @@ def collect_distinct(task: Task) -> Any:
 def _rows_before(numbers: Array) -> Array:
     """Return for each row the last one before it of an equal value, -1 for none."""
     if numbers.dtype.kind == "f":
-        numbers = np.where(np.isnan(numbers), np.nan, numbers + 0.0)  # -0.0 is 0.0
+        numbers = np.where(np.isnan(numbers), np.nan, np.where(numbers == 0, 0.0, numbers))
     order = np.argsort(numbers, kind="stable")
     inside = numbers[order]
     same = inside[1:] == inside[:-1]
@@ -61,7 +61,9 @@ def top_k(task: Task) -> Any:
 
 def histogram(task: Task) -> Any:
     """Return how many values of each frame fall into each bin."""
-    values = read(task, 0)
+    column = plain(task.columns[0])
+    unsigned = pa.types.is_uint64(column.type)
+    values = column.to_numpy(zero_copy_only=False) if unsigned else read(task, 0)
     edges: Any = dict(task.operator.params)["edges"]
     bins = len(edges) - 1
     plan_column(retyped(task.operator, values), task.window, task.algorithm)
@@ -73,15 +75,18 @@ def histogram(task: Task) -> Any:
 
 def _bins(values: Array, edges: tuple[float, ...]) -> Array:
     """Return the bin of each value, -1 for none; integers are compared without rounding them."""
-    if values.dtype.kind == "i":
+    if values.dtype.kind in "iu":
         # A whole number is at or above an edge if it is at or above the next whole number.
         whole = [_clipped(np.ceil(edge)) for edge in edges[:-1]]
         last = _clipped(np.floor(edges[-1]))
+        least, most = (int(end) for end in (np.iinfo(values.dtype).min, np.iinfo(values.dtype).max))
         found = np.full(len(values), -1, np.int64)
         for start in whole:
-            if start <= 2**63 - 1:
-                found += values >= max(start, -(2**63))
-        return np.where(values > last, -1, found) if last < 2**63 else found
+            if start <= most:
+                found += values >= max(start, least)
+        if last < least:
+            return np.full(len(values), -1, np.int64)
+        return np.where(values > last, -1, found) if last < most else found
     found = np.searchsorted(np.asarray(edges[:-1]), values, side="right") - 1
     return np.where(values <= edges[-1], found, -1)  # NaN is in none
 

@@ -6,14 +6,17 @@ Each is an array with one item a window, or a single number; `n` counts the valu
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from slidefold.columns.exact import carried, mean_of
 from slidefold.columns.values import (
     Array,
     comparable,
+    decimal_steps,
     is_temporal,
     plain,
     real_numbers,
@@ -37,7 +40,16 @@ def centred(operator: Operator) -> bool:
     return operator.name in ("var", "std", "covariance", "correlation", "trend")
 
 
-def less_pivot(column: Any) -> tuple[Any, int | float]:
+def exact_mean(operator: Operator, columns: tuple[Any, ...]) -> bool:
+    """Tell whether an operator is the mean of values whose sums are exact."""
+    if operator.name != "mean":
+        return False
+    kind, types = plain(columns[0]).type, pa.types
+    whole = types.is_integer(kind) or types.is_boolean(kind) or types.is_duration(kind)
+    return bool(whole or types.is_decimal(kind))
+
+
+def less_pivot(column: Any) -> tuple[Any, int | float | Fraction]:
     """Return a column less one of its values, and that value.
 
     Times since 1970 and values far from zero keep their digits so, and the mean of a column that
@@ -54,6 +66,13 @@ def less_pivot(column: Any) -> tuple[Any, int | float]:
         if len(whole) == 0 or max(int(whole.max()) - pivot, pivot - int(whole.min())) < 2**63:
             return pa.array(whole - pivot), pivot
         return pa.array(whole.astype(np.float64) - pivot), pivot
+    decimal = pa.types.is_decimal(kind) and kind.scale >= 0
+    exact, less = decimal_steps(values) if decimal else (None, 0)
+    if exact is not None and len(exact):
+        pivot = int(exact[0])
+        if max(int(exact.max()) - pivot, pivot - int(exact.min())) < 2**63:
+            apart = (exact - pivot) / 10.0**kind.scale
+            return pa.array(apart), Fraction(less + pivot, 10**kind.scale)
     numbers = real_numbers(values)
     finite = np.flatnonzero(np.isfinite(numbers))
     start = float(numbers[finite[0]]) if len(finite) else 0.0
@@ -75,8 +94,8 @@ def part_of(moments: Moments, place: int) -> Moments:
     }
 
 
-# The pivots of all columns and the unit of time, the same for all sets of rows.
-_SHARED = ("pivots", "steps")
+# The pivots of all columns, the unit of time and a type, the same for all sets of rows.
+_SHARED = ("pivots", "steps", "kind")
 
 
 def moments_of(operator: Operator, count: Any, folding: Folding) -> Moments:
@@ -123,6 +142,8 @@ def merge(older: Moments, newer: Moments) -> Moments:
         return _merge_centred(older, newer)
     n = older["n"] + newer["n"]
     found: Moments = {"n": n}
+    if "limbs" in older:
+        found |= {"limbs": carried(older["limbs"] + newer["limbs"]), "kind": older["kind"]}
     if "bins" in older:
         found["bins"] = older["bins"] + newer["bins"]
     if "x" not in older:
@@ -141,7 +162,7 @@ def _merge_centred(older: Moments, newer: Moments) -> Moments:
     if not older["n"].any():
         return newer
     found: Moments = {"n": older["n"] + newer["n"]}
-    found |= {word: older[word] for word in _SHARED}
+    found |= {word: older[word] for word in ("pivots", "steps")}
     names = "xy"[: len(older["pivots"])]
     share = newer["n"] / found["n"]
     apart = {}
@@ -175,6 +196,8 @@ def _count(_: Operator, moments: Moments) -> Any:
 
 
 def _mean(_: Operator, moments: Moments) -> Any:
+    if "limbs" in moments:
+        return mean_of(moments["limbs"], moments["n"], moments["kind"])
     return pa.array(moments["x"], mask=moments["n"] == 0)
 
 

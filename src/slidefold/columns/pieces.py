@@ -7,22 +7,23 @@ its rows; `merged` puts such parts together; `fold_chunk` folds a chunk with tho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slidefold.columns.chunks import Span
 from slidefold.columns.compute import Definition
 from slidefold.columns.decayed import decayed_parts, fold_decayed
-from slidefold.columns.folds import fold, present_rows
+from slidefold.columns.exact import limb_sums
+from slidefold.columns.folds import count_values, fold, present_rows, spread_results
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.leaves import Leaf, Path, columns_from, leaves_of
 from slidefold.columns.merging import (
     Moments,
     centred,
+    exact_mean,
     finish,
     less_pivot,
     merge,
@@ -39,6 +40,7 @@ from slidefold.columns.standins import (
     widened,
 )
 from slidefold.columns.states import fold_around, in_order, states_of
+from slidefold.columns.values import plain
 from slidefold.errors import DataError
 from slidefold.operators import UserOperator
 from slidefold.windows import Rows, SortedRows
@@ -103,7 +105,7 @@ def _parts(
 ) -> list[Part]:
     operator = leaf.operator
     columns = tuple(ordered.rows.column(name) for name in operator.columns)
-    counts = _counts(columns, lo, hi)
+    counts = count_values(columns, lo, hi)
     if mode == "merged":
         moments = _moments(leaf, columns, lo, hi)
         return [Part(int(n), moments=part_of(moments, i)) for i, n in enumerate(counts)]
@@ -127,15 +129,6 @@ def _parts(
 def _kept_columns(definition: Definition, leaf: Leaf) -> tuple[str, ...]:
     """Return what picked rows need: their values, and what puts them in order again."""
     return tuple(dict.fromkeys((definition.on, *definition.ties, *leaf.operator.columns)))
-
-
-def _counts(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
-    valid = present_rows(columns)
-    if valid is None:
-        return hi - lo
-    before = np.concatenate(([0], np.cumsum(valid)))
-    found: Ints = before[hi] - before[lo]
-    return found
 
 
 def merged(definition: Definition, leaf: Leaf, parts: Sequence[Part]) -> Part:
@@ -255,7 +248,8 @@ def _fold_leaf(leaf: Leaf, mode: str, held: _Held, lo: Ints, hi: Ints, middle: P
     columns = tuple(held.column(name) for name in names)
     enough = None
     if leaf.min_count is not None:
-        enough = pa.array(_counts(columns, lo, hi) + middle.count >= leaf.min_count)
+        enough = count_values(columns, lo, hi) + middle.count >= leaf.min_count
+        lo, hi = lo[enough], hi[enough]  # the others are null, whatever they would give
     if mode == "merged":
         moments = _moments(leaf, columns, lo, hi)
         if middle.moments is not None:
@@ -275,9 +269,7 @@ def _fold_leaf(leaf: Leaf, mode: str, held: _Held, lo: Ints, hi: Ints, middle: P
             # Every window of the chunk holds the middle: it starts before it and ends behind it.
             lo, hi = np.where(lo > held.halo, lo + more, lo), hi + more
         found = fold(operator, leaf.window, columns, (lo, hi), None, leaf.algorithm)
-    if enough is None:
-        return found
-    return pc.if_else(enough, found, pa.scalar(None, found.type))
+    return found if enough is None else spread_results(found, enough)
 
 
 def _between(operator: Any, held: _Held, middle: Part) -> dict[str, Any]:
@@ -312,4 +304,14 @@ def _moments(leaf: Leaf, columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Moment
         own = columns if place < 0 else (columns[place],)
         return fold(operator, leaf.window, own, (lo, hi), None, None)
 
+    if exact_mean(leaf.operator, columns):
+        adding = replace(leaf.operator, name="sum", dtype="int64")
+
+        def summing(whole: Any) -> Any:
+            found = fold(adding, leaf.window, (pa.array(whole),), (lo, hi), None, None)
+            return found.fill_null(0).to_numpy(), hi > lo
+
+        values = plain(columns[0])
+        limbs, _ = limb_sums(values, summing)
+        return {"n": np.asarray(hi - lo), "limbs": limbs, "kind": values.type}
     return moments_of(leaf.operator, hi - lo, folding) | shared

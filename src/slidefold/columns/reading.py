@@ -16,16 +16,17 @@ from slidefold.columns.values import (
     Array,
     Restore,
     comparable,
+    decimal_codes,
+    decimal_steps,
     is_temporal,
     is_text,
     plain,
     real_numbers,
     steps_per_second,
-    whole_decimals,
     whole_numbers,
 )
-from slidefold.errors import DataError, ValueTypeError
-from slidefold.operators import BUILT_IN, Operator
+from slidefold.errors import DataError, OperatorError, ValueTypeError
+from slidefold.operators import BUILT_IN, Operator, SketchOperator
 from slidefold.planner import plan_column
 from slidefold.windows import WindowKind
 from slidefold.windows.sorted_rows import Ints
@@ -69,13 +70,19 @@ def read(task: Task, index: int) -> Any:
     """Return a column as a kernel reads it."""
     values = plain(task.columns[index])
     kind, types = values.type, pa.types
+    floats = _takes(task.operator, index, "float64")
+    numbers = floats or _takes(task.operator, index, "int64")
     if types.is_null(kind):
-        return np.empty(0)
+        return np.empty(0, np.float64 if floats or not numbers else np.int64)
     hashes = _takes(task.operator, index, "str")
+    if not numbers and not is_text(kind):
+        raise task.wrong(index, _takes_words(task.operator, index))
     if types.is_uint64(kind):
         return _read_unsigned(task, index, values)
     if task.operator.name in _HASHED and (types.is_binary(kind) or types.is_large_binary(kind)):
         return [value.decode("latin-1") for value in values.to_pylist()]  # as live windows do
+    if task.operator.name in _HASHED and types.is_decimal(kind):
+        return decimal_codes(values)
     if is_text(kind) and hashes:
         return values.to_pylist()
     if types.is_boolean(kind):
@@ -83,9 +90,7 @@ def read(task: Task, index: int) -> Any:
         return values.to_numpy(zero_copy_only=False) if truths else whole_numbers(values)
     if types.is_integer(kind) or (is_temporal(kind) and _counts_time(task, index)):
         return whole_numbers(values)
-    if (types.is_floating(kind) or types.is_decimal(kind)) and _takes(
-        task.operator, index, "float64"
-    ):
+    if (types.is_floating(kind) or types.is_decimal(kind)) and floats:
         return real_numbers(values)
     raise task.wrong(index, _takes_words(task.operator, index))
 
@@ -109,7 +114,7 @@ def in_units(task: Task, index: int) -> tuple[Array, float]:
     if pa.types.is_uint64(kind):
         return comparable(values)[0], 1.0
     if pa.types.is_decimal(kind) and kind.scale >= 0:
-        whole = whole_decimals(values)
+        whole, _ = decimal_steps(values)
         return (real_numbers(values), 1.0) if whole is None else (whole, 10.0**kind.scale)
     return read(task, index), steps_per_second(kind) if is_temporal(kind) else 1.0
 
@@ -124,7 +129,7 @@ def _counts_time(task: Task, index: int) -> bool:
 def _read_unsigned(task: Task, index: int, values: Any) -> Array:
     """Return uint64 as int64 where it fits, or as the operator can have it."""
     whole = values.to_numpy(zero_copy_only=False)
-    if task.operator.name in ("any", "all", "bit_and", "bit_or", "bit_xor"):
+    if task.operator.name in ("any", "all", "bit_and", "bit_or", "bit_xor", "theta"):
         return whole.view(np.int64)  # type: ignore[no-any-return]
     if task.operator.name in _HASHED:
         return comparable(values)[0]  # any numbers that differ where they do, as live windows do
@@ -140,6 +145,8 @@ def _read_unsigned(task: Task, index: int, values: Any) -> Array:
 
 def _takes(operator: Operator, index: int, dtype: str) -> bool:
     """Tell whether the function that makes the operator takes a dtype for this column."""
+    if isinstance(operator, SketchOperator):
+        return dtype in operator.takes
     return operator.dtype in ("any", "object") or _is_made_with(operator, index, dtype)
 
 
@@ -154,7 +161,7 @@ def _is_made_with(operator: Operator, index: int, dtype: str) -> bool:
         return operator.dtype == dtype
     try:
         function(*operator.columns, **{**said, word: dtype})
-    except ValueTypeError:
+    except (ValueTypeError, OperatorError):
         return False
     return True
 

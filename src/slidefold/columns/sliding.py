@@ -15,8 +15,7 @@ from slidefold.operators import Operator, Over, UserOperator
 from slidefold.planner import plan_column
 from slidefold.windows import Rows, SortedRows
 
-# What is defined for any value, or from so many values on.
-_NEEDS = {"sum": 1, "min": 1, "max": 1, "mean": 1, "var": None, "std": None}
+_SLIDING = ("sum", "min", "max", "mean", "var", "std")
 
 
 @dataclass(frozen=True)
@@ -28,17 +27,17 @@ class SlidingTask(Task):
         assert isinstance(self.window, Rows)
         name = plan_column(operator, self.window, self.algorithm).algorithm
         data = REGISTRY[name](operator).slide(values, self.window.n)
-        valid = np.ones(len(data), np.bool_)
-        needs = _NEEDS[operator.name]
-        valid[: dict(operator.params)["ddof"] if needs is None else needs - 1] = False
-        return data, valid
+        held = np.minimum(np.arange(1, len(data) + 1), self.window.n)
+        # A result needs a value, a spread more values than degrees of freedom.
+        needed: Any = dict(operator.params).get("ddof", 0)
+        return data, held > needed
 
 
 def slides(over: Over, rows: SortedRows, columns: tuple[Any, ...]) -> bool:
     """Tell whether a column is a rows window over all rows, of which none is null."""
     if not isinstance(over.window, Rows) or over.window.closed != "right":
         return False
-    plain = over.operator.name in _NEEDS and not isinstance(over.operator, UserOperator)
+    plain = over.operator.name in _SLIDING and not isinstance(over.operator, UserOperator)
     if not plain or over.min_count is not None or over.algorithm == "pba":
         return False
     return len(rows.starts) == 2 and columns[0].null_count == 0

@@ -1,11 +1,13 @@
-"""Tables of many makes: Arrow, pandas, Polars in, and the same kind out.
+"""Tables of many makes: Arrow, pandas, Polars, DuckDB, narwhals in, and the same kind out.
 
-pandas and Polars are known by their type, and imported only when such data comes in.
+All but Arrow are known by their type, and imported only when such data comes in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -18,19 +20,27 @@ class Source(Protocol):
 
     names: Sequence[str]
 
+    @property
+    def filled(self) -> frozenset[str]:
+        """The columns whose type has no null, where the kind of table has such types."""
+
     def select(self, names: Sequence[str]) -> Any:
         """Return these columns as an Arrow table."""
 
-    def append(self, columns: dict[str, Any]) -> Any:
-        """Return the table with new columns, of its own kind."""
+    def append(self, columns: dict[str, Any], filled: frozenset[str]) -> Any:
+        """Return the table with new columns, of its own kind; those in `filled` have no nulls."""
 
-    @classmethod
-    def fresh(cls, table: Any) -> Any:
-        """Return an Arrow table as a table of this kind."""
+    def maker(self, filled: frozenset[str]) -> Callable[[Any], Any]:
+        """Return what makes a table of this kind of an Arrow table; it holds no data.
+
+        The columns in `filled` never have nulls.
+        """
 
 
 class ArrowSource:
     """An Arrow table; other Arrow data is read as one."""
+
+    filled: frozenset[str] = frozenset()
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -40,12 +50,16 @@ class ArrowSource:
         """Return these columns as an Arrow table."""
         return self.table.select(list(names))
 
-    def append(self, columns: dict[str, Any]) -> Any:
+    def append(self, columns: dict[str, Any], filled: frozenset[str] = frozenset()) -> Any:
         """Return the table with new columns."""
         table = self.table
         for name, values in columns.items():
             table = table.append_column(name, values)
         return self.fresh(table)
+
+    def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
+        """Return what makes a table of this kind of an Arrow table."""
+        return self.fresh
 
     @classmethod
     def fresh(cls, table: Any) -> Any:
@@ -87,7 +101,12 @@ class ReaderSource(ArrowSource):
 
 
 class PandasSource:
-    """A pandas DataFrame; a named index can be used like a column, and is kept."""
+    """A pandas DataFrame; a named index can be used like a column, and is kept.
+
+    A frame of a subclass comes back as one, if the subclass can be made of a frame. Integers and
+    bools have pandas' nullable types unless they can never be null: types follow from those of the
+    frame and the definition alone, whatever the values.
+    """
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -111,34 +130,63 @@ class PandasSource:
             reason = str(error).splitlines()[0]
             raise ValueTypeError(f"the column {name!r} makes no Arrow column: {reason}") from None
 
-    def append(self, columns: dict[str, Any]) -> Any:
+    @property
+    def filled(self) -> frozenset[str]:
+        """The columns of numpy's integers and bools, which have no null."""
+        return frozenset(name for name in self.names if self._dtype(name) in _FILLED)
+
+    def _dtype(self, name: str) -> str:
+        data = self.data
+        if name in data.columns:
+            return str(data[name].dtype)
+        return str(data.index.get_level_values(name).dtype)
+
+    def append(self, columns: dict[str, Any], filled: frozenset[str] = frozenset()) -> Any:
         """Return the frame with new columns; its own columns are not copied."""
-        new = {name: self._written(values) for name, values in columns.items()}
+        new = {name: _series(values, name in filled) for name, values in columns.items()}
         out = self.data.copy(deep=False)
         for name, values in new.items():
             out[name] = values.set_axis(out.index)
-        return out
+        made = _as_kind(type(self.data), out)
+        return out if made is out else made.__finalize__(self.data)
 
-    @classmethod
-    def fresh(cls, table: Any) -> Any:
-        """Return a frame with an index of row numbers."""
-        import pandas as pd
+    def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
+        """Return what makes a frame of this kind, numbered from 0, of an Arrow table."""
+        return partial(_frame, type(self.data), filled)
 
-        columns = {name: cls._written(table[name]) for name in table.column_names}
-        return pd.DataFrame(columns, columns=table.column_names)
 
-    @staticmethod
-    def _written(values: Any) -> Any:
-        """Return a series: integers and bools with nulls as pandas' nullable types, exactly."""
-        import pandas as pd
+# As pandas spells the types of numpy that have no null.
+_FILLED = {"bool"} | {f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)}
 
-        kinds = {
-            pa.bool_(): pd.BooleanDtype(),
-            **{getattr(pa, f"int{n}")(): getattr(pd, f"Int{n}Dtype")() for n in (8, 16, 32, 64)},
-            **{getattr(pa, f"uint{n}")(): getattr(pd, f"UInt{n}Dtype")() for n in (8, 16, 32, 64)},
-        }
-        mapper = kinds.get if values.null_count else None
-        return values.to_pandas(types_mapper=mapper)
+
+def _frame(kind: type, filled: frozenset[str], table: Any) -> Any:
+    import pandas as pd
+
+    columns = {name: _series(table[name], name in filled) for name in table.column_names}
+    return _as_kind(kind, pd.DataFrame(columns, columns=table.column_names))
+
+
+def _series(values: Any, filled: bool) -> Any:
+    """Return a series: integers and bools that may be null as pandas' nullable types, exactly."""
+    import pandas as pd
+
+    kinds = {
+        pa.bool_(): pd.BooleanDtype(),
+        **{getattr(pa, f"int{n}")(): getattr(pd, f"Int{n}Dtype")() for n in (8, 16, 32, 64)},
+        **{getattr(pa, f"uint{n}")(): getattr(pd, f"UInt{n}Dtype")() for n in (8, 16, 32, 64)},
+    }
+    return values.to_pandas(types_mapper=None if filled and not values.null_count else kinds.get)
+
+
+def _as_kind(kind: Any, frame: Any) -> Any:
+    """Return a frame as one of a subclass, if its constructor takes a frame; else as it is."""
+    if type(frame) is kind:
+        return frame
+    try:
+        made = kind(frame)
+    except Exception:  # whatever a constructor of somebody else raises
+        return frame
+    return made if type(made) is kind and made.shape == frame.shape else frame
 
 
 def _require_one_zone(name: str, series: Any) -> None:
@@ -152,6 +200,8 @@ def _require_one_zone(name: str, series: Any) -> None:
 class PolarsSource:
     """A Polars DataFrame."""
 
+    filled: frozenset[str] = frozenset()
+
     def __init__(self, data: Any) -> None:
         self.data = data
         self.names = data.columns
@@ -160,9 +210,13 @@ class PolarsSource:
         """Return these columns as an Arrow table."""
         return self.data.select(list(names)).to_arrow()
 
-    def append(self, columns: dict[str, Any]) -> Any:
+    def append(self, columns: dict[str, Any], filled: frozenset[str] = frozenset()) -> Any:
         """Return the frame with new columns."""
         return self._finished(self.data.hstack(self._frame(pa.table(columns)).get_columns()))
+
+    def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
+        """Return what makes a frame of an Arrow table."""
+        return self.fresh
 
     @classmethod
     def fresh(cls, table: Any) -> Any:
@@ -191,6 +245,57 @@ class LazySource(PolarsSource):
         return frame.lazy()
 
 
+class DuckSource(ArrowSource):
+    """A relation of DuckDB: the result is a relation of the same connection."""
+
+    def __init__(self, relation: Any) -> None:
+        super().__init__(relation.to_arrow_table())
+        self.relation = relation
+
+    def append(self, columns: dict[str, Any], filled: frozenset[str] = frozenset()) -> Any:
+        """Return a relation with new columns."""
+        return _relation(self.relation, super().append(columns))
+
+    def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
+        """Return what makes a relation of an Arrow table."""
+        return partial(_relation, self.relation)
+
+
+def _relation(given: Any, slidefold_result: Any) -> Any:
+    # DuckDB finds the table by the name of the variable, and the relation keeps it.
+    try:
+        return given.query("slidefold_input", "SELECT * FROM slidefold_result")
+    except Exception as error:  # DuckDB's own, which is not imported here
+        raise DataError(
+            f"DuckDB does not take the results: {str(error).splitlines()[0]}; give the relation as "
+            "an Arrow table, relation.to_arrow_table()"
+        ) from None
+
+
+class NarwhalsSource:
+    """A frame of narwhals: run as the frame inside it, and the result is wrapped again."""
+
+    def __init__(self, data: Any) -> None:
+        module = type(data).__module__
+        stable = module.startswith("narwhals.stable.")
+        self.wrap = import_module(module if stable else "narwhals").from_native
+        self.inner = source_of(data.to_native())
+        self.names, self.filled = self.inner.names, self.inner.filled
+
+    def select(self, names: Sequence[str]) -> Any:
+        """Return these columns as an Arrow table."""
+        return self.inner.select(names)
+
+    def append(self, columns: dict[str, Any], filled: frozenset[str] = frozenset()) -> Any:
+        """Return the frame with new columns."""
+        return self.wrap(self.inner.append(columns, filled))
+
+    def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
+        """Return what makes a frame of an Arrow table."""
+        wrap, make = self.wrap, self.inner.maker(filled)
+        return lambda table: wrap(make(table))
+
+
 def source_of(data: Any) -> Source:
     """Find out what kind of table this is."""
     made: Any
@@ -201,7 +306,7 @@ def source_of(data: Any) -> Source:
     elif isinstance(data, pa.RecordBatchReader):
         made = ReaderSource
     else:
-        made = _FRAMES.get((type(data).__module__.partition(".")[0], type(data).__name__))
+        made = _frame_kind(data)
     if made is not None:
         return made(data)  # type: ignore[no-any-return]
     try:
@@ -211,15 +316,23 @@ def source_of(data: Any) -> Source:
             return BatchSource(pa.record_batch(data))
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise ValueTypeError(f"the data is no table: {str(error).splitlines()[0]}") from None
+    kind = f"{type(data).__module__}.{type(data).__name__}".removeprefix("builtins.")
     raise ValueTypeError(
         "the data is an Arrow table, batch or reader, a pandas or Polars frame, or has "
-        f"__arrow_c_stream__, got {type(data).__name__}"
+        f"__arrow_c_stream__, got {kind}"
     )
+
+
+def _frame_kind(data: Any) -> Any:
+    bases = ((base.__module__.partition(".")[0], base.__name__) for base in type(data).__mro__)
+    return next((_FRAMES[base] for base in bases if base in _FRAMES), None)
 
 
 def schema_of(data: Any, names: Sequence[str]) -> Any:
     """Return the Arrow schema of data, or of a schema itself; of frames, that of these columns."""
-    found = data if isinstance(data, pa.Schema) else getattr(data, "schema", None)
+    found = data
+    if not isinstance(data, pa.Schema) and _frame_kind(data) is None:
+        found = getattr(data, "schema", None)
     if isinstance(found, pa.Schema):
         return found  # and a reader is not read
     source = source_of(data)
@@ -230,4 +343,8 @@ _FRAMES: dict[tuple[str, str], Any] = {
     ("pandas", "DataFrame"): PandasSource,
     ("polars", "DataFrame"): PolarsSource,
     ("polars", "LazyFrame"): LazySource,
+    ("duckdb", "DuckDBPyRelation"): DuckSource,
+    ("_duckdb", "DuckDBPyRelation"): DuckSource,
+    ("narwhals", "DataFrame"): NarwhalsSource,
+    ("narwhals", "LazyFrame"): NarwhalsSource,
 }

@@ -7,14 +7,18 @@ others matter is for the windows to say.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition, fold_columns, windows_of
-from slidefold.columns.grouping import sort_table, without_views
-from slidefold.errors import TimeOrderError
+from slidefold.columns.grouping import no_rows, require_movable, sort_table, without_views
+from slidefold.columns.leaves import leaves_of
+from slidefold.columns.threads import SHARE
+from slidefold.errors import TimeOrderError, ValueTypeError
+from slidefold.operators import UserOperator
 from slidefold.windows import counted, needed_rows
 from slidefold.windows.sorted_rows import Ints
 
@@ -22,27 +26,90 @@ from slidefold.windows.sorted_rows import Ints
 _CHUNK = 1 << 16
 
 
-def run_reader(definition: Definition, reader: Any, chunk: int = _CHUNK) -> Any:
+def run_reader(definition: Definition, reader: Any, chunk: int = 0, threads: int = 1) -> Any:
     """Run a definition over a reader that comes in time order, and return a reader."""
-    made = _Stream(definition, reader.schema, chunk).tables(reader)
-    first = next(made)  # the types of the results are known once there is one
+    chunk = chunk or max(_CHUNK, threads * SHARE)
+    tables = _Stream(definition, reader.schema, chunk, threads).tables(reader)
+    held = [next(tables)]
+    schema = held[0].schema
+    # Results of an operator without declared types tell their type: tables are held until one does.
+    untyped = _untyped_columns(definition)
+    while any(_has_null(schema.field(name).type) for name in untyped):
+        table = next(tables, None)
+        if table is None:
+            break
+        held.append(table)
+        for name in untyped:
+            kind = _wider(schema.field(name).type, table.schema.field(name).type)
+            if kind is not None:
+                place = schema.get_field_index(name)
+                schema = schema.set(place, schema.field(place).with_type(kind))
 
     def batches() -> Iterator[Any]:
-        yield from first.to_batches()
-        for table in made:
-            yield from table.cast(first.schema).to_batches()
+        for table in chain(held, tables):
+            yield from _typed(table, schema, untyped).to_batches()
 
-    return pa.RecordBatchReader.from_batches(first.schema, batches())
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _untyped_columns(definition: Definition) -> list[str]:
+    """Return the columns of operators that do not declare what they return."""
+    return [
+        leaf.path[0]
+        for leaf in leaves_of(definition)
+        if isinstance(leaf.operator, UserOperator) and leaf.operator.definition.state is None
+    ]
+
+
+def _has_null(kind: Any) -> bool:
+    """Tell whether a type says nothing of some of its values."""
+    if pa.types.is_null(kind):
+        return True
+    return any(_has_null(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _wider(one: Any, other: Any) -> Any:
+    """Return a type that holds the values of both, None if there is none."""
+    schemas = [pa.schema({"": kind}) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+
+
+def _typed(table: Any, schema: Any, untyped: list[str]) -> Any:
+    """Return a table with the types of the first results, if its own fit them."""
+    columns = []
+    for field in schema:
+        column = table[field.name]
+        # A cast to a type that is not wider may change what a value is, 1 to "1".
+        fits = field.name not in untyped or _wider(field.type, column.type) == field.type
+        if column.type == field.type:  # Arrow cannot cast slices of lists of nulls, not even so
+            columns.append(column)
+            continue
+        try:
+            columns.append(column.cast(field.type) if fits else None)
+        except pa.ArrowException:
+            fits = False
+        if not fits:
+            raise ValueTypeError(
+                f"the results in {field.name!r} were {field.type} in the first rows of the reader "
+                f"and are {column.type} later: declare state= and returns= of the operator, or "
+                "read the reader into a table first"
+            )
+    return pa.table(columns, schema=schema)
 
 
 class _Stream:
     """The rows that are kept, those that wait, and the numbers of both in the input."""
 
-    def __init__(self, definition: Definition, schema: Any, chunk: int) -> None:
-        self.definition, self.schema, self.chunk = definition, schema, chunk
-        self.kept = without_views(schema.empty_table().select(list(definition.used)))
+    def __init__(self, definition: Definition, schema: Any, chunk: int, threads: int = 1) -> None:
+        require_movable(schema)
+        self.definition, self.schema = definition, schema
+        self.chunk, self.threads = chunk, threads
+        self.kept = without_views(no_rows(schema).select(list(definition.used)))
         self.numbers: Ints = np.empty(0, np.int64)
-        self.waiting = schema.empty_table()
+        self.waiting = pa.Table.from_batches([], schema)
         self.seen = 0
         self.newest: int | None = None
 
@@ -93,7 +160,7 @@ class _Stream:
         numbers = np.concatenate((self.numbers, np.arange(first, first + count)))
         ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers)
         frames = {window: window.frames(ordered.rows) for window in windows_of(definition)}
-        for name, values in fold_columns(definition, ordered, frames).items():
+        for name, values in fold_columns(definition, ordered, frames, self.threads).items():
             ready = ready.append_column(name, ordered.back(values).slice(past))
         places = needed_rows(ordered.rows, frames)
         if ordered.order is not None:

@@ -14,14 +14,14 @@ from slidefold.operators import Operator
 from slidefold.windows.sorted_rows import Ints
 
 # Fewer frames than this are not worth a thread.
-_SHARE = 1 << 15
+SHARE = 1 << 15
 
 
 def fold_frames(
     algorithm: str, operator: Operator, values: Any, lo: Ints, hi: Ints, threads: int
 ) -> tuple[Any, Array]:
     """Fold natively: results, and which of them there are."""
-    shares = min(threads, len(lo) // _SHARE)
+    shares = min(threads, len(lo) // SHARE)
     if shares > 1 and _without_gil(values):
         cuts = [len(lo) * i // shares for i in range(shares + 1)]
 

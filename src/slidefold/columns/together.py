@@ -61,7 +61,7 @@ def _fits(leaf: Leaf, ordered: Sorted) -> bool:
 
 def _fold(leaves: list[Leaf], ordered: Sorted, threads: int) -> dict[Path, Any]:
     windows: dict[Any, int] = {}
-    values: dict[str, Array] = {}
+    values: dict[tuple[str, bool], Array] = {}
     columns = []
     for leaf in leaves:
         assert isinstance(leaf.window, Time)
@@ -69,11 +69,12 @@ def _fold(leaves: list[Leaf], ordered: Sorted, threads: int) -> dict[Path, Any]:
         operator, numbers = leaf.operator, None
         if operator.name != "count":
             name = operator.columns[0]
-            if name not in values:
-                column = ordered.rows.column(name)
-                floats = pa.types.is_floating(column.type)
-                values[name] = real_numbers(column) if floats else whole_numbers(column)
-            numbers = values[name]
+            column = ordered.rows.column(name)
+            # Logarithms are of floats, whatever the column holds.
+            floats = operator.name == "geomean" or pa.types.is_floating(column.type)
+            if (name, floats) not in values:
+                values[name, floats] = real_numbers(column) if floats else whole_numbers(column)
+            numbers = values[name, floats]
             operator = retyped(operator, numbers)
         columns.append((window, operator, numbers, leaf.min_count or 0))
     rules = [window.native_rule(ordered.rows.clock) for window in windows]

@@ -7,6 +7,7 @@ were; so any type that sorts can be folded by comparing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Context
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from slidefold.errors import ValueTypeError
 Array = npt.NDArray[Any]
 Restore = Callable[[Array, Array], Any]
 _TOP = np.uint64(1 << 63)
+_EXACT = Context(prec=80)
 
 
 def is_temporal(kind: Any) -> bool:
-    """Tell whether a type is a date, a time or a duration."""
-    return bool(pa.types.is_temporal(kind))
+    """Tell whether a type is a date, a time or a duration; months vary in length."""
+    return bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
 
 
 def steps_per_second(kind: Any) -> float:
@@ -61,10 +63,34 @@ def real_numbers(values: Any) -> Array:
     """Return numbers as float64; they must have no nulls."""
     if pa.types.is_float16(values.type):
         values = values.cast(pa.float32())
+    if pa.types.is_decimal(values.type):
+        return _decimal_floats(values)
     if not pa.types.is_float64(values.type):
         # Integers beyond 2**53 are rounded, as in any float.
         values = values.cast(pa.float64(), safe=False)
     return values.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _decimal_floats(values: Any) -> Array:
+    """Return the floats nearest to decimals, as Arrow does not: 99.99 is not 99.99000000000001."""
+    whole, scale = whole_decimals(values), values.type.scale
+    # One division of two numbers that floats hold rounds once.
+    if whole is not None and 0 <= scale <= 22 and (np.abs(whole) <= 1 << 53).all():
+        return whole / 10.0**scale  # type: ignore[no-any-return]
+    return np.array([float(value) for value in values.to_pylist()], np.float64)
+
+
+def decimal_codes(values: Any) -> Any:
+    """Return decimals as live windows read them: as integers of their last digit, or as strings.
+
+    Of more than 18 digits they are strings of digits, one length for all.
+    """
+    kind = values.type
+    if kind.precision <= 18:
+        return whole_decimals(values)
+    limit = 10**kind.precision
+    steps = (value.scaleb(kind.scale, _EXACT) for value in values.to_pylist())
+    return [str(int(step) + limit).zfill(39) for step in steps]
 
 
 def whole_decimals(values: Any) -> Array | None:
@@ -74,6 +100,23 @@ def whole_decimals(values: Any) -> Array | None:
     words = words[4 * wide.offset : 4 * (wide.offset + len(wide))].reshape(-1, 4)
     low = np.ascontiguousarray(words[:, 0])
     return low if (words[:, 1:] == (low >> 63)[:, None]).all() else None
+
+
+def decimal_steps(values: Any) -> tuple[Array | None, int]:
+    """Return decimals as integers of their last digit, less a number that is returned too.
+
+    None if even what is left of them needs more than 64 bits. There must be no nulls.
+    """
+    whole = whole_decimals(values)
+    if whole is not None or len(values) == 0:
+        return whole, 0
+    wide = pa.decimal256(75, values.type.scale)
+    try:
+        apart = pc.subtract(values.cast(wide), values[0].cast(wide))
+    except pa.ArrowInvalid:
+        return None, 0
+    first = values[0].as_py().scaleb(values.type.scale, _EXACT)
+    return whole_decimals(apart), int(first)
 
 
 def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:

@@ -87,7 +87,12 @@ def check(
             _search(law, states, strategy, examples)
         else:
             _sample(law, states, values, examples, number, free=samples is None)
-    return Report(str(made), tuple(name for name, _, _ in laws.kept), examples)
+    return Report(_title(made), tuple(name for name, _, _ in laws.kept), examples)
+
+
+def _title(operator: Operator) -> str:
+    """Return an operator in words: a class by its name, a built-in one with its parameters."""
+    return operator.name if isinstance(operator, UserOperator) else str(operator)
 
 
 def _values(operator: Operator, samples: Sequence[Any] | None) -> list[Any]:
@@ -95,7 +100,7 @@ def _values(operator: Operator, samples: Sequence[Any] | None) -> list[Any]:
         found = default_samples(operator)
         if found is None:
             raise OperatorError(
-                f"check needs samples or a strategy: {operator} does not say what it takes"
+                f"check needs samples or a strategy: {_title(operator)} does not say what it takes"
             )
         return found
     values = list(samples)
@@ -166,6 +171,7 @@ class _Laws:
 
     def __init__(self, operator: Operator, algebra: Algebra, tolerance: float) -> None:
         self.operator, self.algebra, self.tolerance = operator, algebra, tolerance
+        self.name = _title(operator)
         self.kept = list(self._all())
 
     def _all(self) -> Iterator[tuple[str, int, Law]]:
@@ -192,7 +198,7 @@ class _Laws:
                 return law(example)
             except Exception as error:
                 said = str(error) if isinstance(error, OperatorError) else _said(error)
-                return f"{self.operator} raises: {said}, for {_named(example)}"
+                return f"{self.name} raises: {said}, for {_named(example)}"
 
         return told
 
@@ -211,7 +217,7 @@ class _Laws:
     def _unequal(self, what: str, law: str, example: Example, left: Any, right: Any) -> str:
         if close(left, right, self.tolerance, scale_of(example)):
             return ""
-        return f"{self.operator} {what}: {law} for {_named(example)}: {left!r} != {right!r}"
+        return f"{self.name} {what}: {law} for {_named(example)}: {left!r} != {right!r}"
 
     def associative(self, example: Example) -> str:
         a, b, c = map(self._fold, example)
@@ -270,12 +276,12 @@ class _Laws:
                     pair for pair in zip(before, now, strict=True) if not close(*pair, 0.0, 0.0)
                 )
                 return (
-                    f"{self.operator} is not pure: {name} changes its argument from "
+                    f"{self.name} is not pure: {name} changes its argument from "
                     f"{changed[0]!r} to {changed[1]!r} for {_named(example)}"
                 )
             if not close(first, second, 0.0, 0.0):
                 return (
-                    f"{self.operator} is not pure: {name} gives {first!r} and then {second!r} "
+                    f"{self.name} is not pure: {name} gives {first!r} and then {second!r} "
                     f"for {_named(example)}"
                 )
         return ""

@@ -17,7 +17,7 @@ class Arrival(Kept):
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows and return them with their results; then move the watermark."""
         try:
-            found = self.answers(self.inserted, rows, watermark)
+            found = self.folded(lambda: self.answers(self.inserted, rows, watermark))
         except BaseException:
             self.refill()
             raise

@@ -8,10 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition
+from slidefold.columns.grouping import sort_table
+from slidefold.errors import DataError
 from slidefold.live.final import Final
-from slidefold.live.frames import OLDEST, groups_of
+from slidefold.live.frames import OLDEST, groups_of, with_later
+from slidefold.live.numbered import NUMBER
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
+from slidefold.windows.ties import sort_keys
 
 
 class Change(Final):
@@ -31,8 +35,8 @@ class Change(Final):
 
     def fold(self, due: Any, watermark: int) -> Any:
         """Return the new ones of the results that become complete."""
-        found = super().fold(due, watermark)
-        table = pa.concat_tables([self.last, self._of_keys(found)], promote_options="default")
+        found = super().fold(self._in_order(due), watermark)
+        table = with_later(self.last, self._of_keys(found))
         by, past = self.definition.by, len(self.last)
         groups = groups_of(table, by)
         order = np.argsort(groups, kind="stable")
@@ -64,5 +68,28 @@ class Change(Final):
         """The size of the rows that are held."""
         return super().nbytes + int(self.last.nbytes)
 
+    def _in_order(self, due: Any) -> Any:
+        """Return rows so that peers are in an order of their own: one of equals comes out.
+
+        It is that of the definition, then of all columns that come out with a result.
+        """
+        definition = self.definition
+        if definition.order == "input" or definition.slide is not None:
+            return due
+        carried = [name for name in due.column_names if name != NUMBER]
+        names = dict.fromkeys((*definition.ties, *definition.order, *definition.used, *carried))
+        table = pa.table({name: _ordered(due[name]) for name in names})
+        order = sort_table(table, definition.on, definition.by, list(names)).order
+        return due if order is None else due.take(pa.array(order))
+
     def _of_keys(self, found: Any) -> Any:
         return found.select([*self.definition.by, *self.names])
+
+
+def _ordered(column: Any) -> Any:
+    """Return a column that can be put in order: one of lists or maps in its words."""
+    try:
+        sort_keys("", pa.array([], column.type))
+    except DataError:
+        return pa.array([None if value is None else repr(value) for value in column.to_pylist()])
+    return column

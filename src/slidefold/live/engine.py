@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition
 from slidefold.columns.engine import require_columns, run
-from slidefold.columns.grouping import without_views
+from slidefold.columns.grouping import no_rows, require_movable, without_runs, without_views
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.arrival import Arrival
 from slidefold.live.change import Change
@@ -22,7 +22,7 @@ from slidefold.live.frames import past_rows
 from slidefold.live.numbered import NUMBER, numbered
 from slidefold.live.revise import REVISION, Revise
 from slidefold.live.revise_ends import ReviseEnds
-from slidefold.live.side import Mode, Side, Sided, read_side, write_side
+from slidefold.live.side import Mode, Side, Sided, has_null, read_side, write_side
 from slidefold.windows import EveryTime
 
 EMITS = ("final", "arrival", "revise", "change")
@@ -58,8 +58,10 @@ class Engine:
         for name in id:
             if name not in names:
                 raise ColumnError(f"the data has no column {name!r}, which id names")
-        self.definition, self.schema, self.emit, self.id = definition, schema, emit, tuple(id)
-        empty = schema.empty_table()
+        require_movable(schema)
+        empty = no_rows(schema)
+        self.definition, self.schema = definition, empty.schema
+        self.emit, self.id = emit, tuple(id)
         # Types that do not fit are found here, before there is anything to lose.
         self.result = run(definition, empty).schema
         if emit == "revise":
@@ -113,6 +115,11 @@ class Engine:
     def watermark(self) -> int | None:
         """All rows up to this time have been seen; None before there is one."""
         return self._mode.watermark
+
+    @property
+    def newest(self) -> int | None:
+        """The newest time of a row that was taken, or the watermark if that is later."""
+        return self._mode.newest
 
     @property
     def pending(self) -> int:
@@ -184,6 +191,7 @@ class Engine:
         more = next((name for name in rows.column_names if name not in self.schema.names), None)
         if more is not None:
             raise ColumnError(f"the rows have a column {more!r}, which the first ones had not")
+        rows = without_runs(rows)
         columns = [_column(rows, field) for field in self.schema]
         return without_views(pa.table(columns, schema=self.schema))
 
@@ -193,7 +201,7 @@ class Engine:
         for field in self.result:
             column = found[field.name]
             # Objects have a type only once there is one.
-            if not pa.types.is_null(field.type) and column.type != field.type:
+            if not has_null(field.type) and column.type != field.type:
                 column = column.cast(field.type)
             columns.append(column)
             fields.append(field.with_type(column.type))

@@ -38,7 +38,7 @@ class Final(Kept):
             return self.fold(pool.slice(0, 0), OLDEST)
         due, pending = self.moved(pool, watermark)
         try:
-            found = self.fold(due, watermark)
+            found = self.folded(lambda: self.fold(due, watermark))
         except BaseException:
             self.refill()
             raise

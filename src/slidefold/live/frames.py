@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from slidefold.columns.compute import Definition, fold_columns, windows_of
 from slidefold.columns.grouping import Sorted, group_numbers, sort_table
+from slidefold.errors import ValueTypeError
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.windows import Frames, WindowKind
@@ -63,6 +64,21 @@ def results_at(
         for name, values in fold_columns(definition, ordered, chosen).items():
             result = result.append_column(name, values.take(pa.array(by_time)))
     return result
+
+
+def with_later(results: Any, later: Any) -> Any:
+    """Return results and later ones in one table.
+
+    Those of an operator that declares no types may come to need a wider one.
+    """
+    try:
+        return pa.concat_tables([results, later], promote_options="permissive")
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        raise ValueTypeError(
+            f"results have another type than earlier ones ({reason}): declare state= and returns= "
+            "of the operator"
+        ) from None
 
 
 def of_same_keys(history: Any, due: Any, by: Sequence[str]) -> Any:

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from slidefold.algorithms.keyed import KeyedWindows, native_keys
 from slidefold.columns.folds import FOLDS, fold_numbers, present_rows
-from slidefold.columns.grouping import one_chunk
+from slidefold.columns.grouping import one_chunk, one_zero
 from slidefold.columns.reading import Task
-from slidefold.columns.values import Array, is_text
+from slidefold.columns.values import Array, is_temporal, is_text
 from slidefold.operators import Operator, Over, count
 from slidefold.windows import Clock, Time, counted
 
@@ -28,7 +28,6 @@ OPERATORS = {
     "count", "sum", "mean", "geomean", "var", "std", "min", "max", "range", "relative_variation",
     "any", "all", "bit_and", "bit_or", "bit_xor", "covariance", "correlation", "approx_distinct",
 }  # fmt: skip
-_BY_SIZE = ("mean", "geomean", "relative_variation")
 _CLOSED = {(False, True): "right", (True, False): "left", (True, True): "both"}
 
 
@@ -128,9 +127,9 @@ def _reads(operator: str, kind: Any) -> bool:
     if operator == "approx_distinct":
         return bool(is_text(kind) or types.is_integer(kind))
     if operator in ("min", "max"):  # what is compared by rank is so among the rows of a batch only
-        plain = types.is_floating(kind) or types.is_temporal(kind) or types.is_boolean(kind)
+        plain = types.is_floating(kind) or is_temporal(kind) or types.is_boolean(kind)
         return bool(plain or (types.is_integer(kind) and not types.is_uint64(kind)))
-    if operator in _BY_SIZE and types.is_uint64(kind):  # integers, or floats if one is too large
+    if operator == "geomean" and types.is_uint64(kind):  # integers, or floats if one is too large
         return False
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     return bool(number or operator == "count")
@@ -145,7 +144,7 @@ def _filled(column: Any) -> Any:
 
 def _plain(kind: Any) -> Any:
     """Return a type that casts from integers and to `kind`."""
-    if pa.types.is_temporal(kind):
+    if is_temporal(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64()
     return kind
 
@@ -159,7 +158,7 @@ def fits_key(kind: Any) -> bool:
     if types.is_dictionary(kind):
         return fits_key(kind.value_type)
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    return bool(number or is_text(kind) or types.is_temporal(kind) or types.is_decimal(kind))
+    return bool(number or is_text(kind) or is_temporal(kind) or types.is_decimal(kind))
 
 
 def fit_keys(schema: Any, by: Sequence[str]) -> bool:
@@ -200,8 +199,8 @@ def _text(values: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return _text(values.cast(kind.value_type))
     if pa.types.is_floating(kind):
-        values = pc.add(values.cast(pa.float64()), 0.0)  # -0.0 is 0.0
-    elif pa.types.is_temporal(kind):
+        values = one_zero(values)
+    elif is_temporal(kind):
         values = values.cast(_plain(kind))
     texts = values.cast(pa.string())
     return pc.binary_join_element_wise("=", texts, "").fill_null("null")

@@ -17,7 +17,7 @@ import pyarrow as pa
 from slidefold.columns.compute import Definition, windows_of
 from slidefold.columns.engine import ends_table
 from slidefold.columns.grouping import Sorted, sort_table
-from slidefold.errors import SlidefoldError
+from slidefold.errors import ResultOverflowError, SlidefoldError
 from slidefold.live.frames import OLDEST, of_same_keys, past_rows, results_of
 from slidefold.live.incremental import Incremental
 from slidefold.live.lateness import times_of
@@ -78,6 +78,11 @@ class Kept:
         """How many rows are held."""
         return self._held + len(self.pending)
 
+    @property
+    def newest(self) -> int | None:
+        """The newest time of a row so far, or the watermark if that is later."""
+        return self._newest(self.pending) if len(self.pending) else self.watermark
+
     def fill(self, rows: Any, watermark: int | None) -> None:
         """Take rows of which those up to the watermark have passed already."""
         passed = past_rows(rows, self.definition.on, watermark)
@@ -102,6 +107,20 @@ class Kept:
         """Fold all from the rows from now on."""
         empty = self.pending.slice(0, 0)
         self.by_key = Incremental(self.definition, empty, self.clock, wanted=False)
+
+    def folded(self, work: Callable[[], Any]) -> Any:
+        """Return what work gives; states by key that overflow where no result is wanted are left.
+
+        They answer every row, also one that `min_count` makes null.
+        """
+        try:
+            return work()
+        except ResultOverflowError:
+            overs = self.definition.columns
+            if all(overs[name].min_count is None for name in self.by_key.names):
+                raise
+            self.give_up_states()
+            return work()
 
     @property
     def slices(self) -> Sliced | None:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from slidefold.columns.sources import ArrowSource, Source, source_of
-from slidefold.errors import ColumnError, DataError, DefinitionError, SlidefoldError, StateError
+from slidefold.columns.compute import filled_columns
+from slidefold.columns.sources import ArrowSource, source_of
+from slidefold.errors import ColumnError, DataError, DefinitionError, StateError
 from slidefold.live.engine import Engine, check_emit
 from slidefold.live.frames import NEWEST, OLDEST
 from slidefold.live.lateness import REASON, judge, times_of
+from slidefold.live.revise import REVISION
 from slidefold.live.saving import identity, read_rows, same_definition, write_rows
-from slidefold.live.times import check_lateness, lateness_steps, steps_of, value_of
-from slidefold.state import field, length_from, length_header, pack, unpack
-from slidefold.windows import Length, counted
+from slidefold.live.times import lateness_steps, steps_of, value_of
+from slidefold.live.turn import Turn, in_turn
+from slidefold.state import (
+    Known,
+    Operators,
+    field,
+    length_from,
+    length_header,
+    pack,
+    refusing,
+    unpack,
+)
+from slidefold.windows import Given, counted, lateness_of
 
 if TYPE_CHECKING:
     from slidefold.rolling import Rolling
@@ -48,13 +60,12 @@ class Live:
         self,
         definition: Rolling,
         *,
-        lateness: Length,
+        lateness: Given,
         emit: str = "final",
         late: str = "drop",
         id: str | Sequence[str] = (),
     ) -> None:
         """Accept rows that are less than `lateness` behind the newest; what is late is `late`d."""
-        check_lateness(lateness)
         named = (id,) if isinstance(id, str) else tuple(id)
         check_emit(definition, emit, named)
         if late not in LATE:
@@ -63,18 +74,28 @@ class Live:
             raise DefinitionError(
                 "late='side' needs one result a row: with every= use late='drop' or late='raise'"
             )
-        self.definition, self.lateness = definition, lateness
+        self.definition, self.lateness = definition, lateness_of(lateness)
         self.emit, self.id = emit, named
         self._late_mode, self._late = late, 0
         self._engine: Engine | None = None
-        self._kind: type[Source] = ArrowSource
+        self._table_of: Callable[[Any], Any] = ArrowSource.fresh
+        self._filled: frozenset[str] | None = None  # input columns whose type had no null so far
+        self._finished = False
+        self._last: int | None = None  # of a finished run, its watermark for the user
+        self._turn = Turn("this live run")
 
+    @in_turn
     def feed(self, data: Any) -> Any:
         """Take rows and return the results that are due, as the same kind of table.
 
         Rows are judged by the watermark as it was; then it moves to the newest time minus the
-        lateness. If this raises, nothing was taken.
+        lateness. If this raises, nothing was taken. After `finish` it is a `DataError`.
         """
+        if self._finished:
+            raise DataError(
+                "this live run is finished and takes no more rows: start another one with live(), "
+                "and call finish() only after the last rows"
+            )
         source = source_of(data)
         wrong = next((name for name in source.names if not isinstance(name, str)), None)
         if wrong is not None:
@@ -87,14 +108,16 @@ class Live:
         if len(late) and self._late_mode == "raise":
             raise DataError(f"{len(late)} rows are late, the first of them: {_shown(late)}")
         due = engine.take(accepted, self._moved(engine, accepted))
-        self._engine, self._kind = engine, type(source)
+        self._filled = source.filled if self._filled is None else self._filled & source.filled
+        self._engine, self._table_of = engine, source.maker(self._never_null())
         self._late += len(late)
         return self._written(due, late)
 
+    @in_turn
     def advance(self, watermark: Any) -> Any:
         """Say that all rows up to a time have been fed, and return what is due.
 
-        One that lies before the last has no effect.
+        One that lies before the last has no effect, nor has any after `finish`.
         """
         engine = self._engine
         if engine is None:
@@ -103,39 +126,57 @@ class Live:
         steps = steps_of(on, watermark, engine.schema.field(on).type)
         return self._written(engine.take(engine.schema.empty_table(), steps))
 
+    @in_turn
     def finish(self) -> Any:
         """Say that no more rows come, and return all that was pending.
 
-        None if nothing was ever fed. Rows that are fed after that are late.
+        None if nothing was ever fed. Feeding rows after that is an error; to finish once more
+        returns no rows.
         """
-        if self._engine is None:
-            return None
-        due = self._engine.take(self._engine.schema.empty_table(), NEWEST)
-        return self._written(due)
-
-    @property
-    def watermark(self) -> Any:
-        """Rows up to this time are late: a number, or a datetime64 in UTC; None at first."""
         engine = self._engine
-        if engine is None or engine.watermark is None:
+        if engine is None:
+            self._finished = True
             return None
-        return value_of(engine.watermark, engine.schema.field(self.definition.on).type)
+        last = self._last if self._finished else engine.newest
+        due = self._written(engine.take(engine.schema.empty_table(), NEWEST))
+        self._finished, self._last = True, last
+        return due
 
     @property
+    @in_turn
+    def watermark(self) -> Any:
+        """Rows up to this time are late: a number, or a datetime64 in UTC; None at first.
+
+        Of a finished run it is the newest time that was fed, or the last watermark if that is
+        later.
+        """
+        engine = self._engine
+        if engine is None:
+            return None
+        steps = self._last if self._finished else engine.watermark
+        return (
+            None if steps is None else value_of(steps, engine.schema.field(self.definition.on).type)
+        )
+
+    @property
+    @in_turn
     def late(self) -> int:
         """How many rows were late."""
         return self._late
 
     @property
+    @in_turn
     def pending(self) -> int:
         """How many rows were accepted and have no result yet."""
         return 0 if self._engine is None else self._engine.pending
 
     @property
+    @in_turn
     def nbytes(self) -> int:
         """The size of the rows that are held, in bytes."""
         return 0 if self._engine is None else self._engine.nbytes
 
+    @in_turn
     def explain(self) -> str:
         """Say when results come out, what is kept, and which columns need no history.
 
@@ -157,6 +198,7 @@ class Live:
                 lines.append(f"  folded:    {', '.join(again)}: with what windows of its keys hold")
         return "\n".join(lines)
 
+    @in_turn
     def to_bytes(self) -> bytes:
         """Return the state, with which `from_bytes` goes on."""
         header: dict[str, Any] = {
@@ -167,6 +209,8 @@ class Live:
             "on_late": self._late_mode,
             "id": list(self.id),
             "late": self._late,
+            "finished": self._finished,
+            "last": self._last,
             "watermark": None,
             "schema": None,
         }
@@ -177,15 +221,19 @@ class Live:
         return pack(header, payload)
 
     @classmethod
-    def from_bytes(cls, data: bytes, definition: Rolling | None = None) -> Live:
+    def from_bytes(
+        cls, data: bytes, definition: Rolling | None = None, *, operators: Operators = ()
+    ) -> Live:
         """Make a live run from its state; what comes out of it is Arrow until it is fed again.
 
-        A definition that is given must be the one with which the state was written. It is needed
-        only where an operator of your own cannot be imported.
+        A definition that is given must be the one with which the state was written. Without one, an
+        operator of your own is found in its module if that is imported already, or in the list
+        `operators`: bytes never import anything.
         """
+        known = Known(operators)
         header, payload = unpack(data, cls.__name__)
-        found = same_definition(header, definition)
-        try:
+        with refusing(cls.__name__):
+            found = same_definition(header, definition, known)
             made = cls(
                 found,
                 lateness=length_from(header.get("lateness")),
@@ -193,20 +241,22 @@ class Live:
                 late=field(header, "on_late", str),
                 id=field(header, "id", list),
             )
-            made._late = field(header, "late", int)
+            made._late = _within(field(header, "late", int), 0)
+            made._finished, made._last = _finished(header)
             if header.get("schema") is not None:
                 schema, kept = read_rows(field(header, "schema", int), payload)
                 watermark = header.get("watermark")
                 if watermark is not None:
-                    watermark = field(header, "watermark", int)
+                    watermark = _within(field(header, "watermark", int), OLDEST)
                 made._engine = Engine.rebuild(found, schema, made.emit, made.id, kept, watermark)
-        except StateError:
-            raise
-        except (SlidefoldError, pa.ArrowException, TypeError, ValueError, KeyError) as error:
-            raise StateError(f"the bytes do not make a Live ({error})") from None
+                made._clock(made._engine)
+            elif payload or header.get("watermark") is not None:
+                raise StateError("the bytes hold rows of no type")
         return made
 
     def __repr__(self) -> str:
+        if self._turn.held:
+            return f"<live {self.emit}, lateness {self.lateness}, busy>"
         return (
             f"<live {self.emit}, lateness {self.lateness}, watermark {self.watermark}, "
             f"{self.pending} pending, {self.late} late>"
@@ -223,6 +273,14 @@ class Live:
         engine = Engine(self.definition, schema, self.emit, self.id)
         self._clock(engine)
         return engine
+
+    def _never_null(self) -> frozenset[str]:
+        """Return the columns that never have nulls in what comes out."""
+        inputs = self._filled or frozenset()
+        if self._late_mode == "side":  # late rows have no results
+            return inputs | {FLAG}
+        more = {REVISION} if self.emit == "revise" else set()
+        return filled_columns(self.definition, inputs) | more
 
     def _clock(self, engine: Engine) -> int:
         """Return the lateness in steps of the time column."""
@@ -251,7 +309,24 @@ class Live:
                     for f in due.schema
                 ]
                 due = pa.concat_tables([due, pa.table(columns, schema=due.schema)])
-        return self._kind.fresh(due)
+        return self._table_of(due)
+
+
+def _finished(header: dict[str, Any]) -> tuple[bool, int | None]:
+    """Read from a header whether a run is finished, and its last time."""
+    if "finished" not in header:  # older states have the watermark that finishing left
+        return header.get("watermark") == NEWEST, None
+    last = header.get("last")
+    if last is not None and not OLDEST <= field(header, "last", int) <= NEWEST:
+        raise StateError("the header of the bytes has no last that makes sense")
+    return field(header, "finished", bool), last
+
+
+def _within(number: int, least: int) -> int:
+    """Return a number of a header that has 64 bits."""
+    if not least <= number <= NEWEST:
+        raise StateError("a number in the header of the bytes is too small or too large")
+    return number
 
 
 def _shown(late: Any) -> str:

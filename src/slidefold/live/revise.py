@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from slidefold.columns.compute import Definition
-from slidefold.live.frames import in_order, of_same_keys, results_at
+from slidefold.live.frames import in_order, of_same_keys, results_at, with_later
 from slidefold.live.kept import Kept
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.same import same_rows
@@ -41,7 +41,7 @@ class Revise(Kept):
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows, return them and what they change, then move the watermark."""
         try:
-            found = self._results(rows, watermark)
+            found = self.folded(lambda: self._results(rows, watermark))
             emitted, results = self._newer(found)
         except BaseException:
             self.refill()
@@ -97,9 +97,7 @@ class Revise(Kept):
         emitted = next_revision(found, then, changed, known)
         stays = ~np.isin(before, numbers_of(emitted))
         newer = emitted.select(self.results.column_names)
-        results = pa.concat_tables(
-            [self.results.filter(pa.array(stays)), newer], promote_options="default"
-        )
+        results = with_later(self.results.filter(pa.array(stays)), newer)
         return emitted, results.take(pa.array(np.argsort(numbers_of(results)))).combine_chunks()
 
     def horizon(self) -> int | None:

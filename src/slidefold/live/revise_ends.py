@@ -11,12 +11,13 @@ import pyarrow as pa
 from slidefold.columns.compute import Definition
 from slidefold.columns.engine import slide_table
 from slidefold.errors import ResultOverflowError
-from slidefold.live.frames import NEWEST, OLDEST, groups_of, in_order, of_same_keys
+from slidefold.live.frames import NEWEST, OLDEST, groups_of, in_order, of_same_keys, with_later
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
 from slidefold.live.revise import REVISION, next_revision, touches
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
+from slidefold.windows import EveryTime
 
 _END = "window_end"
 
@@ -30,6 +31,11 @@ class ReviseEnds(Kept):
         """Start from an empty table."""
         super().__init__(definition, rows)
         self.names = list(definition.columns)
+        slide = definition.slide
+        assert isinstance(slide, EveryTime)
+        if not slide.covers(self.windows, self.clock):
+            # A new row may change an end though the largest window there does not hold it.
+            self.give_up_states()
         self.results = self._results(rows, None)
 
     def take(self, rows: Any, watermark: int | None) -> Any:
@@ -102,7 +108,7 @@ class ReviseEnds(Kept):
     def _newer(self, found: Any) -> tuple[Any, Any]:
         """Return the results that differ from the last ones, and the last ones from now on."""
         past = len(self.results)
-        both = pa.concat_tables([self.results, found], promote_options="default").combine_chunks()
+        both = with_later(self.results, found).combine_chunks()
         groups = groups_of(both, self.definition.by)
         ends = times_of(both, _END)
         order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first
@@ -117,9 +123,7 @@ class ReviseEnds(Kept):
         emitted = next_revision(found, then, changed, known)
         stays = np.ones(past, np.bool_)
         stays[place[known & changed]] = False
-        results = pa.concat_tables(
-            [self.results.filter(pa.array(stays)), emitted], promote_options="default"
-        )
+        results = with_later(self.results.filter(pa.array(stays)), emitted)
         return emitted, results.combine_chunks()
 
     def horizon(self) -> int | None:

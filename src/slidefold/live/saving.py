@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from slidefold.errors import SlidefoldError, StateError
-from slidefold.state import field, operator_header
+from slidefold.errors import StateError
+from slidefold.state import Known, field, operator_header
 
 if TYPE_CHECKING:
     from slidefold.rolling import Rolling
@@ -21,16 +21,21 @@ def identity(definition: Rolling) -> dict[str, Any]:
     return {"definition": json.dumps(definition.to_dict()), "operators": _plain(operators)}
 
 
-def same_definition(header: dict[str, Any], given: Rolling | None) -> Rolling:
-    """Return the definition of a header; one that is given must be the same."""
+def same_definition(header: dict[str, Any], given: Rolling | None, known: Known) -> Rolling:
+    """Return the definition of a header; one that is given must be the same.
+
+    Operators of users are among those that are `known`.
+    """
     saved = _parsed(field(header, "definition", str))
     if given is None:
         # It imports this package, so it cannot be imported before it.
         from slidefold.rolling import Rolling
 
         try:
-            given = Rolling.from_dict(saved)
-        except (SlidefoldError, TypeError, ValueError, AttributeError) as error:
+            given = Rolling.from_dict(_with_operators(saved, known))
+        except StateError:
+            raise
+        except Exception as error:
             raise StateError(f"the definition in the bytes cannot be made: {error}") from None
     now = identity(given)
     differs = _differences(saved, json.loads(now["definition"]))
@@ -44,6 +49,27 @@ def same_definition(header: dict[str, Any], given: Rolling | None) -> Rolling:
     if differs:
         raise StateError(f"the bytes are of another definition: {'; '.join(differs[:3])}")
     return given
+
+
+def _with_operators(saved: Any, known: Known) -> Any:
+    """Put the operators of users in the place of their names, "module:name"."""
+    if not isinstance(saved, dict):
+        return saved
+    found = {
+        key: _operators_in(value, known) if key in ("columns", "parts") else value
+        for key, value in saved.items()
+    }
+    name = saved.get("operator")
+    if isinstance(name, str) and ":" in name:
+        module, _, path = name.partition(":")
+        found["operator"] = known.find(module, path)
+    return found
+
+
+def _operators_in(columns: Any, known: Known) -> Any:
+    if not isinstance(columns, dict):
+        return columns
+    return {name: _with_operators(column, known) for name, column in columns.items()}
 
 
 def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:

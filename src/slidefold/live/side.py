@@ -24,6 +24,10 @@ class Mode(Protocol):
         """Start from an empty table with the columns of the rows to come."""
 
     @property
+    def newest(self) -> int | None:
+        """The newest time of a row so far, or the watermark if that is later."""
+
+    @property
     def waiting(self) -> int:
         """How many rows have no result yet."""
 
@@ -101,6 +105,21 @@ def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
 
 def require_side(side: Any, like: Any, rows: int | None = None) -> Any:
     """Return last results if they have the columns of an empty mode's, and so many rows."""
-    if side.column_names != like.column_names or rows not in (None, len(side)):
+    same = side.column_names == like.column_names and all(
+        field.type == due.type or has_null(due.type)
+        for field, due in zip(side.schema, like.schema, strict=True)
+    )
+    if not same or rows not in (None, len(side)):
         raise StateError("the last results in the saved rows are not those of this definition")
     return side
+
+
+def has_null(kind: Any) -> bool:
+    """Tell whether a type is not known yet, or that of a part of it: of objects, before the first.
+
+    >>> has_null(pa.struct({"n": pa.int64(), "x": pa.null()})), has_null(pa.list_(pa.int64()))
+    (True, False)
+    """
+    if pa.types.is_null(kind):
+        return True
+    return any(has_null(kind.field(at).type) for at in range(kind.num_fields))

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidefold.errors import ValueTypeError, WindowError
+from slidefold.errors import ValueTypeError
 from slidefold.windows import Clock, Length
-from slidefold.windows.durations import nanoseconds
-
-
-def check_lateness(lateness: Any) -> None:
-    """Refuse what is neither a duration nor a number, or below 0."""
-    if isinstance(lateness, str):
-        nanoseconds(lateness)
-        return
-    if isinstance(lateness, timedelta):
-        fits = lateness >= timedelta(0)
-    else:
-        fits = isinstance(lateness, Real) and not isinstance(lateness, bool)
-        fits = fits and 0 <= float(lateness) < 2.0**63
-    if not fits:
-        raise WindowError(f"a lateness is a duration or number >= 0, got {lateness!r}")
 
 
 def lateness_steps(lateness: Length, clock: Clock) -> int:
     """Return a lateness in whole steps of a clock, in between the next one."""
-    if lateness == (timedelta(0) if isinstance(lateness, timedelta) else 0):
+    if lateness == 0:
         return 0
     whole, exact = clock.steps(lateness, f"the lateness {lateness!r}")
     return int(whole) + (not exact)

@@ -2,7 +2,12 @@
 
 from slidefold.operators.arithmetic import count, geomean, mean, std, sum, var
 from slidefold.operators.base import Operator, Traits
-from slidefold.operators.datasketch import approx_quantile, frequent_items, theta
+from slidefold.operators.datasketch import (
+    SketchOperator,
+    approx_quantile,
+    frequent_items,
+    theta,
+)
 from slidefold.operators.extremes import (
     m4,
     max,
@@ -90,6 +95,7 @@ __all__ = [
     "OperatorFactory",
     "Over",
     "QuantileOperator",
+    "SketchOperator",
     "StructOperator",
     "Traits",
     "UserOperator",

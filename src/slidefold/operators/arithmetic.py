@@ -55,7 +55,9 @@ def sum(
 def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
     """The arithmetic mean, a float.
 
-    Commutative; invertible for integers, which are summed in 128 bits. State: 16 or 32 bytes.
+    Commutative. Integers and decimals are summed exactly, and the result is rounded once; they are
+    invertible. Event by event, decimals of more than 18 digits are summed as floats. State: 16 or
+    32 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.mean(dtype="int64"), sf.rows(3))
@@ -107,6 +109,6 @@ def std(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> 
 
 
 def _spread(name: str, column: str | None, ddof: int, dtype: str) -> Operator:
-    ddof = whole_of(ddof, 0, name, "ddof", most=2**31)
+    ddof = whole_of(ddof, 0, name, "ddof", most=2**31 - 1)
     checked = dtype_of(dtype, NUMBERS, name)
     return Operator(name, columns_of(column), checked, params=(("ddof", ddof),))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from inspect import signature
+from typing import Any, overload
+
+import numpy as np
 
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError
-from slidefold.operators.over import Over, over
+from slidefold.operators.over import Over, over, over_each
 from slidefold.operators.types import (
     Coding,
     coding,
@@ -17,7 +21,11 @@ from slidefold.operators.types import (
     known_types,
     native_text,
     spelled,
+    unit_of,
+    variant_of,
 )
+from slidefold.windows import WindowKind
+from slidefold.windows.calls import call
 
 NUMBERS = ("float64", "int64")
 KEYS = ("float64", "int64", "str")
@@ -36,7 +44,7 @@ class Traits:
     state_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Operator:
     """An operator: how to fold. Made by functions such as `slidefold.sum`, never directly."""
 
@@ -67,13 +75,15 @@ class Operator:
         """
         two = has_two_columns(self.name)
         dtypes = (self.dtype, self.key_dtype) if two else (self.dtype,)
-        found = [coding(self.name, dtype) for dtype in dtypes if dtype not in self._plain]
+        found = [
+            None if dtype in self._plain else coding(self.name, dtype, second=place > 0)
+            for place, dtype in enumerate(dtypes)
+        ]
         if not any(found):
             return ()
         return tuple(
-            (None if dtype in self._plain else coding(self.name, dtype))
-            or Coding(dtype, "plain", "plain")
-            for dtype in dtypes
+            code or Coding(dtype, "plain", "plain")
+            for code, dtype in zip(found, dtypes, strict=True)
         )
 
     @property
@@ -98,11 +108,21 @@ class Operator:
         if self.name == "naive_bayes":
             result = f"classes({first.codec}|{last.codec})"
         key_dtype = last.base if has_two_columns(self.name) else self.key_dtype
+        inner = replace(self, dtype=first.base, key_dtype=key_dtype)
+        variant = variant_of(self.name, self.dtype)
+        if variant == "decimal_mean":
+            inner = replace(inner, params=(("unit", unit_of(self.dtype)),))
         return {
-            "inner": replace(self, dtype=first.base, key_dtype=key_dtype),
+            "inner": replace(inner, variant=variant or inner.variant),
             "codecs": tuple(each.codec for each in codings),
             "result": result,
         }
+
+    @property
+    def state_version(self) -> int:
+        """The version of its saved state, which changed where uint64 and decimals became exact."""
+        times = self.key_dtype if self.name == "decayed_mean" else ""
+        return 2 if variant_of(self.name, self.dtype) or times == "uint64" else 1
 
     @property
     def monoid(self) -> bool:
@@ -114,30 +134,64 @@ class Operator:
         """The operator's algebra, as its native code declares it."""
         return Traits(**_native.operator_traits(self))
 
+    @overload
     def over(
         self,
-        window: object,
+        window: list[Any] | tuple[Any, ...],
         *,
         closed: str | None = None,
         min_count: int | None = None,
         algorithm: str | None = None,
-    ) -> Over:
+    ) -> tuple[Over, ...]: ...
+
+    @overload
+    def over(
+        self,
+        window: WindowKind | str | timedelta | int | np.timedelta64,
+        *,
+        closed: str | None = None,
+        min_count: int | None = None,
+        algorithm: str | None = None,
+    ) -> Over: ...
+
+    def over(
+        self,
+        window: Any,
+        *,
+        closed: str | None = None,
+        min_count: int | None = None,
+        algorithm: str | None = None,
+    ) -> Over | tuple[Over, ...]:
         """Fold over a window, as a column of `slidefold.rolling`.
 
         A string or a timedelta is a time window, an integer a rows window; windows such as
-        `sf.session("30m")` are taken as they are. Where fewer than `min_count` values are not null,
+        `sf.session("30m")` are taken as they are. A list of durations and numbers of rows stands
+        for a column over each: `total=sf.sum("x").over(["1h", "24h"])` gives `total_1h` and
+        `total_24h`. Where fewer than `min_count` values are not null,
         the result is null. `algorithm` overrides the planner.
 
         >>> import slidefold as sf
-        >>> print(sf.sum("amount").over("1h", closed="left"))
-        sum(amount) over time('1h', closed='left')
+        >>> sf.sum("amount").over("1h", closed="left")
+        sf.sum('amount').over('1h', closed='left')
         """
+        if isinstance(window, list | tuple):
+            return over_each(self, window, closed, min_count, algorithm)
         return over(self, window, closed, min_count, algorithm)
 
-    def __str__(self) -> str:
-        if self.dtype == "any" or self.name == "concat":
-            return self.name
-        return f"{self.name} of {self.dtype}"
+    def __repr__(self) -> str:
+        return call(f"sf.{self.name}", *self.columns, **self._said())
+
+    def _said(self) -> dict[str, Any]:
+        """The parameters and types that differ from the defaults of the operator's function."""
+        from slidefold.operators import NAMED  # which imports this module
+
+        said = {**dict(self.params), "dtype": self.dtype, "key_dtype": self.key_dtype}
+        taken = signature(NAMED[self.name]).parameters
+        return {
+            name: value
+            for name, value in said.items()
+            if name in taken and taken[name].default != value
+        }
 
 
 def columns_of(*columns: str | None) -> tuple[str, ...]:
@@ -170,11 +224,20 @@ def nulls_of(nulls: str, operator: str) -> tuple[tuple[str, Param], ...]:
     return (("nulls", nulls),) if nulls == "keep" else ()
 
 
-def whole_of(value: int, least: int, operator: str, name: str, most: int = 2**40) -> int:
-    """Check a parameter that is a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < most:
-        raise OperatorError(f"{operator} needs an integer {name} >= {least}, got {value!r}")
+def whole_of(value: int, least: int, operator: str, name: str, most: int = 2**31 - 1) -> int:
+    """Check a parameter that is a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OperatorError(f"{operator} needs an integer {name} >= {least}, got {_cut(value)}")
+    if value > most:
+        raise OperatorError(f"{operator} takes {name} up to {most:,}, got {_cut(value)}")
     return value
+
+
+def _cut(value: object) -> str:
+    """Return a value for a message; an integer may have more digits than Python prints."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def share_of(value: float, operator: str, name: str) -> float:

@@ -21,9 +21,14 @@ FEW = 64  # values that are kept as they are
 Functions = dict[str, Callable[..., Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SketchOperator(Operator):
     """An operator of the datasketches package; its states are Python objects."""
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The types of columns that it reads."""
+        return _TAKES[self.name]
 
     @property
     def native_name(self) -> str:
@@ -36,9 +41,6 @@ class SketchOperator(Operator):
         module = _datasketches(self.name)
         functions = _FUNCTIONS[self.name](module, **dict(self.params))
         return {**functions, **_saving(getattr(module, _SAVED[self.name]), functions["lift"])}
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) -> SketchOperator:
@@ -55,7 +57,7 @@ def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) 
     [5.0, 1.0, 3.0, 3.0]
     """
     share = share_of(q, "approx_quantile", "q")
-    k = whole_of(k, 8, "approx_quantile", "k", most=2**16)
+    k = whole_of(k, 8, "approx_quantile", "k", most=2**16 - 1)
     return _made("approx_quantile", column, q=share, k=k)
 
 
@@ -64,16 +66,16 @@ def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
 
     The result is a compact sketch of the datasketches package, whose unions, intersections and
     differences it offers; the relative error of an estimate is about `2 / sqrt(2 ** lg_k)` with 95%
-    confidence. Counts as not commutative. State: the values, then a sketch of up to
-    `8 * 2 ** lg_k` bytes. Needs `pip install slidefold[sketches]`, and enters Python for every
-    combine.
+    confidence. As in that package, the empty string is no value. Counts as not commutative. State:
+    the values, then a sketch of up to `8 * 2 ** lg_k` bytes. Needs
+    `pip install slidefold[sketches]`, and enters Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.theta(), sf.rows(3))
     >>> [w.push(x).get_estimate() for x in "abaac"]
     [1.0, 2.0, 2.0, 2.0, 2.0]
     """
-    lg_k = whole_of(lg_k, 5, "theta", "lg_k", most=27)
+    lg_k = whole_of(lg_k, 5, "theta", "lg_k", most=26)
     return _made("theta", column, lg_k=lg_k)
 
 
@@ -92,7 +94,7 @@ def frequent_items(
     >>> [w.push(x) for x in "abaa"][-1]
     [('a', 2), ('b', 1)]
     """
-    lg_max_k = whole_of(lg_max_k, 3, "frequent_items", "lg_max_k", most=27)
+    lg_max_k = whole_of(lg_max_k, 3, "frequent_items", "lg_max_k", most=26)
     at_least = whole_of(at_least, 1, "frequent_items", "at_least")
     return _made("frequent_items", column, lg_max_k=lg_max_k, at_least=at_least)
 
@@ -226,8 +228,14 @@ def _theta_functions(module: Any, lg_k: int) -> Functions:
     def lift(value: Any) -> tuple[Any]:
         if isinstance(value, str):
             return (value,)
-        if isinstance(value, Real):  # numpy's too, which datasketches does not know
-            return (int(value) if isinstance(value, Integral) else float(value),)
+        if isinstance(value, Integral):  # numpy's too, which datasketches does not know
+            whole = int(value)
+            if not -(2**63) <= whole < 2**64:
+                raise ValueTypeError(f"expected an integer of 64 bits, got {whole}")
+            # The same bits with a sign; beyond it the package would round to a float.
+            return (whole - 2**64 if whole >= 2**63 else whole,)
+        if isinstance(value, Real):
+            return (float(value),)
         raise ValueTypeError(f"a number or a string is due, got {value!r}")
 
     return {"lift": lift, "combine": _merging(merge), "lower": compact}
@@ -257,6 +265,11 @@ def _frequent_functions(module: Any, lg_max_k: int, at_least: int) -> Functions:
     return {"lift": lift, "combine": _merging(_updating(sketch)), "lower": lower}
 
 
+_TAKES = {
+    "approx_quantile": ("float64",),
+    "theta": ("float64", "str"),
+    "frequent_items": ("str",),
+}
 _SAVED = {  # the classes that read what their sketches wrote
     "approx_quantile": "kll_doubles_sketch",
     "theta": "compact_theta_sketch",

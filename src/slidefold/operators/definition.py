@@ -49,6 +49,7 @@ class Definition:
                 "version": version,
             },
         )
+        self.cls = cls
         self.name, self.module, self.doc = cls.__name__, cls.__module__, cls.__doc__
         self.qualname = cls.__qualname__
         self.functions = _functions_of(cls)

@@ -90,8 +90,9 @@ class Glue:
             library = context.codegen().create_library("slidefold")
             module = library.create_ir_module("slidefold")
             symbols = {name: f"slidefold_{next(_numbers)}_{name}" for name in names}
-            for name, symbol in symbols.items():
-                self._write(context, module, name, symbol)
+            with context.push_code_library(library):  # casts, such as to bool, add to it
+                for name, symbol in symbols.items():
+                    self._write(context, module, name, symbol)
             for result in self.compiled.values():
                 library.add_linking_library(result.library)
             library.add_ir_module(module)

@@ -10,6 +10,7 @@ from slidefold.errors import OperatorError
 from slidefold.operators.base import NUMBERS, Operator, columns_of, dtype_of
 
 TRUTHS = ("bool", "float64", "int64")
+MOST_EDGES = 2**20  # a state of 8 MiB
 
 
 def any(column: str | None = None, *, dtype: str = "bool") -> Operator:
@@ -79,8 +80,8 @@ def histogram(
     """How many values lie in each bin: `[e0, e1), [e1, e2), ...`, the last bin closed.
 
     Values before the first edge, after the last one, and NaN are counted nowhere. Edges may be
-    infinite. Commutative and invertible. State: one number for a single value, then 8 bytes a bin;
-    O(bins) a combine.
+    infinite; there are at most 2**20. Commutative and invertible. State: one number for a single
+    value, then 8 bytes a bin; O(bins) a combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.histogram(edges=[0, 10, 20]), sf.rows(3))
@@ -89,8 +90,12 @@ def histogram(
     """
     try:
         checked = tuple(map(_edge, edges))
+    except OperatorError:
+        raise
     except TypeError:
         raise OperatorError(f"histogram takes a list of edges, got {edges!r}") from None
+    if len(checked) > MOST_EDGES:
+        raise OperatorError(f"histogram takes up to {MOST_EDGES:,} edges, got {len(checked):,}")
     if len(checked) < 2:
         raise OperatorError(f"histogram needs at least 2 edges, got {len(checked)}")
     for low, high in pairwise(checked):

@@ -20,7 +20,7 @@ BETWEEN = ("linear", "midpoint")
 INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuantileOperator(Operator):
     """An order statistic: a place among the sorted values."""
 

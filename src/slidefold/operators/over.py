@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from typing import TYPE_CHECKING
 
 from slidefold.errors import DefinitionError
-from slidefold.windows import Rows, Time, WindowKind, window_of
+from slidefold.windows import Rows, Time, WindowKind, window_of, window_suffix
+from slidefold.windows.calls import closing, written
 
 if TYPE_CHECKING:
     from slidefold.operators.base import Operator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Over:
     """What to fold, over which window. Made by `over` of an operator."""
 
@@ -30,17 +32,28 @@ class Over:
     def settle(self, closed: str) -> Over:
         """Say which ends are closed where nothing has been said."""
         window = self.window
-        if isinstance(window, Rows | Time) and not window.settled:
+        # One that is closed as the default says stays as it is: nothing was said of it.
+        if isinstance(window, Rows | Time) and not window.settled and window.closed != closed:
             window = replace(window, closed=closed, settled=True)
         return replace(self, window=window)
 
-    def __str__(self) -> str:
-        said = [str(self.window)]
-        if self.min_count is not None:
-            said.append(f"min_count={self.min_count}")
-        if self.algorithm is not None:
-            said.append(f"algorithm={self.algorithm!r}")
-        return f"{self.operator.name}({', '.join(self.operator.columns)}) over {', '.join(said)}"
+    def __repr__(self) -> str:
+        unsaid = isinstance(self.window, Rows | Time) and not self.window.settled
+        return self.text("right" if unsaid else None)
+
+    def text(self, default: str | None) -> str:
+        """Return the column as it is typed where `closed` has this default."""
+        window, ends = self.window, {}
+        if isinstance(window, Rows):
+            length, ends = written(window.n), closing(window.closed, default)
+        elif isinstance(window, Time) and window.datetimes:
+            length, ends = written(window.range), closing(window.closed, default)
+        else:
+            length = window.text(default)
+        said = {"min_count": self.min_count, "algorithm": self.algorithm}
+        more = {name: value for name, value in said.items() if value is not None}
+        options = [f", {name}={value!r}" for name, value in {**ends, **more}.items()]
+        return f"{self.operator}.over({length}{''.join(options)})"
 
 
 def over(
@@ -51,8 +64,7 @@ def over(
     algorithm: str | None,
 ) -> Over:
     """Check what `over` of an operator was given."""
-    if not operator.columns and operator.name != "count":
-        raise DefinitionError(f"{operator.name} needs a column, such as {operator.name}('x')")
+    _require_columns(operator)
     if min_count is not None:
         try:
             whole = index(min_count)
@@ -60,7 +72,34 @@ def over(
             whole = 0
         if isinstance(min_count, bool) or whole < 1:
             raise DefinitionError(f"min_count is an integer >= 1, got {min_count!r}")
+        if whole >= 2**63:
+            raise DefinitionError("min_count is an integer below 2**63, got a larger one")
         min_count = whole
     if algorithm is not None and not isinstance(algorithm, str):
         raise DefinitionError(f"algorithm is a name such as 'daba_lite', got {algorithm!r}")
     return Over(operator, window_of(window, closed), min_count, algorithm)
+
+
+def _require_columns(operator: Operator) -> None:
+    """Refuse operators without a column, also inside a struct; only rows count without one."""
+    parts = getattr(operator, "parts", None)
+    for _, part in parts or ():
+        _require_columns(part)
+    if parts is None and not operator.columns and operator.name != "count":
+        raise DefinitionError(f"{operator.name} needs a column, such as {operator.name}('x')")
+
+
+def over_each(
+    operator: Operator,
+    windows: Sequence[object],
+    closed: str | None,
+    min_count: int | None,
+    algorithm: str | None,
+) -> tuple[Over, ...]:
+    """Make a column over each of several windows; `rolling` names them by their lengths."""
+    if not windows:
+        raise DefinitionError("expected a list of at least one window, such as ['1h', '24h']")
+    found = tuple(over(operator, each, closed, min_count, algorithm) for each in windows)
+    for each in found:
+        window_suffix(each.window)
+    return found

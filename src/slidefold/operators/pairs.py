@@ -5,15 +5,17 @@ Live windows take pairs `(x, y)`, columns a pair of columns. A row with a None i
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.operators.base import NUMBERS, Operator, Param, columns_of, dtype_of, whole_of
 from slidefold.operators.types import TIMES, steps_per_second
-from slidefold.windows.durations import nanoseconds
+from slidefold.windows.durations import nanoseconds, plain_length
 
 
 def covariance(
@@ -36,7 +38,7 @@ def covariance(
     >>> [w.push(pair) for pair in ((1.0, 2.0), (3.0, 6.0), (5.0, 4.0))]
     [None, 4.0, 2.0]
     """
-    params = (("ddof", whole_of(ddof, 0, "covariance", "ddof", most=2**31)),)
+    params = (("ddof", whole_of(ddof, 0, "covariance", "ddof", most=2**31 - 1)),)
     return _pair("covariance", x, y, dtype, key_dtype, params)
 
 
@@ -70,8 +72,9 @@ def trend(
     """The slope of the line that fits x best (least squares), per unit of `ts`.
 
     Beside a column of datetimes or durations it is per second, whatever unit that counts in. None
-    where the rows have fewer than two different times. Times may be large, such as nanoseconds
-    since 1970: `key_dtype="int64"` takes them as they are. Commutative. State: 56 bytes.
+    where the rows have fewer than two different times; infinities and NaN give NaN. Times may be
+    large, such as nanoseconds since 1970: `key_dtype="int64"` takes them as they are. Commutative.
+    State: 56 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.trend(), sf.rows(3))
@@ -85,7 +88,7 @@ def decayed_mean(
     x: str | None = None,
     ts: str | None = None,
     *,
-    half_life: float | str | timedelta,
+    half_life: float | str | timedelta | np.timedelta64,
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
@@ -102,6 +105,7 @@ def decayed_mean(
     >>> [w.push(pair) for pair in ((6.0, 0), (3.0, 10), (3.0, 10))]
     [6.0, 4.0, 3.6]
     """
+    half_life = plain_length(half_life)
     if isinstance(half_life, timedelta):
         half_life = f"{half_life // timedelta(microseconds=1)}us"
     kept: Param
@@ -118,8 +122,10 @@ def decayed_mean(
         kept = half_life
     else:
         number = isinstance(half_life, int | float) and not isinstance(half_life, bool)
-        if not number or not math.isfinite(half_life) or half_life <= 0:
-            raise OperatorError(f"decayed_mean needs a half_life > 0, got {half_life!r}")
+        if not number or not 0 < half_life <= sys.float_info.max:  # also integers beyond floats
+            raise OperatorError(
+                f"decayed_mean needs a half_life > 0 that is finite, got {half_life!r}"
+            )
         kept = float(half_life)
     made = _pair("decayed_mean", x, ts, dtype, key_dtype)
     return DecayedMean(
@@ -137,7 +143,7 @@ def half_life_of(operator: Operator) -> float:
     return nanoseconds(said) / 1e9 if isinstance(said, str) else float(said)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DecayedMean(Operator):
     """A mean that forgets; its half-life may be a duration."""
 

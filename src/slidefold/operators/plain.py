@@ -1,12 +1,17 @@
-"""Users' operators with declared fields, in plain Python: every call is checked."""
+"""Users' operators with declared fields, in plain Python: every call is checked.
+
+A native function checks, and comes here with what is not plainly right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slidefold import _native
 from slidefold.errors import OperatorError, StateError, ValueTypeError
 from slidefold.operators.fields import Layout, MisfitError, fitted, read_columns
 
@@ -19,13 +24,8 @@ Function = Callable[..., Any]
 def checked_functions(definition: Definition) -> dict[str, Any]:
     """The functions of an operator, with named tuples in and out, for the native core to call."""
     assert definition.state is not None
-    functions = {
-        name: _checked(definition, name, function)
-        for name, function in definition.functions.items()
-    }
-    functions["lift"] = _lifting(definition, functions["lift"])
     return {
-        **functions,
+        **{name: _checked(definition, name, f) for name, f in definition.functions.items()},
         **_saving(definition.state.dtype, definition.state_type),
         "open": lambda values: open_rows(definition.inputs, values),
         "close": lambda results: close_rows(definition.results, results),
@@ -47,58 +47,50 @@ def _saving(dtype: np.dtype[Any], make: type[Any]) -> dict[str, Function]:
 
 
 def _checked(definition: Definition, name: str, function: Function) -> Function:
-    """A function whose errors and results are looked at."""
+    """A function whose arguments, errors and results are looked at, natively if they are right."""
     where = f"{name} of operator {definition.name}"
-    present = _presenter(definition, name)
+    codes, make, convert = _presented(definition, name)
 
-    def checked(*arguments: Any) -> Any:
+    def present(result: Any) -> Any:
         try:
-            result = function(*arguments)
-        except Exception as error:
-            said = f": {error}" if str(error) else ""
-            raise OperatorError(f"{where} raised {type(error).__name__}{said}") from error
-        try:
-            return present(result)
+            return convert(result)
         except MisfitError as error:
             raise OperatorError(f"{where} returned something else: {error}") from None
 
-    return checked
+    def failed(error: Exception) -> Any:
+        said = f": {error}" if str(error) else ""
+        raise OperatorError(f"{where} raised {type(error).__name__}{said}") from error
+
+    inputs = definition.inputs if name == "lift" else None
+    read = None if inputs is None else partial(_read, inputs)
+    taken = None if inputs is None else inputs.codes
+    return _native.CheckedFunction(function, taken, codes, make, read, present, failed)
 
 
-def _presenter(definition: Definition, name: str) -> Function:
-    """How the result of a function is checked and handed on."""
+def _presented(definition: Definition, name: str) -> tuple[tuple[str, ...], Any, Function]:
+    """What a function returns: the types, what is made of them, and how Python converts them."""
     results, state, make = definition.results, definition.state, definition.state_type
     assert state is not None
     if name == "newer_wins":
-        return lambda result: fitted("b1", result)
+        return ("b1",), None, lambda result: fitted("b1", result)
     if name != "lower":
-        return lambda result: make(*state.values(result))
+        return state.codes, make, lambda result: make(*state.values(result))
     if isinstance(results, Layout):
-        return lambda result: dict(zip(results.names, results.values(result), strict=True))
-    return lambda result: fitted(results, result)
+        names = results.names
+        return results.codes, names, lambda r: dict(zip(names, results.values(r), strict=True))
+    return (results,), None, lambda result: fitted(results, result)
 
 
-def _lifting(definition: Definition, lift: Function) -> Function:
-    """`lift` of the value or the tuple of values that an event brings."""
-    names, codes = definition.inputs.names, definition.inputs.codes
-
-    def one(value: Any) -> Any:
-        try:
-            argument = fitted(codes[0], value)
-        except MisfitError as error:
-            raise ValueTypeError(str(error)) from None
-        return lift(argument)
-
-    def several(values: Any) -> Any:
-        if not isinstance(values, tuple) or len(values) != len(codes):
-            raise ValueTypeError(f"a tuple ({', '.join(names)}) is due, got {values!r}")
-        try:
-            arguments = [fitted(*pair) for pair in zip(codes, values, strict=True)]
-        except MisfitError as error:
-            raise ValueTypeError(str(error)) from None
-        return lift(*arguments)
-
-    return one if len(codes) == 1 else several
+def _read(inputs: Layout, given: Any) -> tuple[Any, ...]:
+    """The arguments of `lift`: the value or the tuple of values that an event brings."""
+    names, codes = inputs.names, inputs.codes
+    values = (given,) if len(codes) == 1 else given
+    if not isinstance(values, tuple) or len(values) != len(codes):
+        raise ValueTypeError(f"a tuple ({', '.join(names)}) is due, got {given!r}")
+    try:
+        return tuple(fitted(*pair) for pair in zip(codes, values, strict=True))
+    except MisfitError as error:
+        raise ValueTypeError(str(error)) from None
 
 
 def open_rows(inputs: Layout, values: Any) -> list[Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from slidefold.errors import OperatorError
 from slidefold.operators.base import Operator
+from slidefold.windows.calls import call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StructOperator(Operator):
     """Several operators that share one window."""
 
@@ -28,8 +30,11 @@ class StructOperator(Operator):
         """Each part skips None on its own."""
         return True
 
-    def __str__(self) -> str:
-        return f"struct of {', '.join(f'{name}: {part}' for name, part in self.parts)}"
+    def __repr__(self) -> str:
+        parts = dict(self.parts)
+        if all(name.isidentifier() and not iskeyword(name) for name in parts):
+            return call("sf.struct", **parts)
+        return f"sf.struct(**{parts!r})"
 
 
 def struct(**parts: Operator) -> StructOperator:

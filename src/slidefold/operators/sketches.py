@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from slidefold.errors import OperatorError
 from slidefold.operators.base import (
     KEYS,
@@ -13,6 +15,10 @@ from slidefold.operators.base import (
     whole_of,
 )
 
+# A filter of 128 MiB holds 10^8 values at 1% of wrong answers; 64 hashes err once in 2^64.
+MOST_BITS, MOST_HASHES = 2**30, 64
+MOST_COUNTERS = 2**26  # of a count-min table, 512 MiB
+
 
 def bloom(
     column: str | None = None, *, bits: int = 1 << 14, hashes: int = 3, dtype: str = "float64"
@@ -21,7 +27,7 @@ def bloom(
 
     With n distinct values it wrongly says yes with a probability of about
     `(1 - exp(-hashes * n / bits)) ** hashes`. Commutative. State: 8 bytes a value while there are
-    few, then `bits / 8` bytes.
+    few, then `bits / 8` bytes; up to 2**30 bits and 64 hashes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.bloom(dtype="str"), sf.rows(2))
@@ -29,9 +35,9 @@ def bloom(
     >>> "ann" in filters[1], "ann" in filters[2]
     (True, False)
     """
-    params = tuple(
-        (name, whole_of(value, 1, "bloom", name))
-        for name, value in (("bits", bits), ("hashes", hashes))
+    params = (
+        ("bits", whole_of(bits, 1, "bloom", "bits", most=MOST_BITS)),
+        ("hashes", whole_of(hashes, 1, "bloom", "hashes", most=MOST_HASHES)),
     )
     return Operator("bloom", columns_of(column), dtype_of(dtype, KEYS, "bloom"), params=params)
 
@@ -47,8 +53,8 @@ def count_min(
 
     Never too few; too many by more than `epsilon` times the number of all values with a probability
     below `1 - confidence`. Commutative and invertible. State: 16 bytes a distinct value while there
-    are few, then a table of `e / epsilon` by `ln(1 / (1 - confidence))` counters of 8 bytes; as a
-    column, that table.
+    are few, then a table of `e / epsilon` by `ln(1 / (1 - confidence))` counters of 8 bytes, 2**26
+    of them at most; as a column, that table.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.count_min(dtype="str"), sf.rows(3))
@@ -60,8 +66,13 @@ def count_min(
         ("epsilon", share_of(epsilon, "count_min", "epsilon")),
         ("confidence", share_of(confidence, "count_min", "confidence")),
     )
-    if epsilon < 1e-9:
-        raise OperatorError(f"count_min takes an epsilon of at least 1e-9, got {epsilon!r}")
+    depth = math.ceil(-math.log1p(-confidence))
+    if math.e / epsilon > MOST_COUNTERS // depth:
+        raise OperatorError(
+            f"count_min with epsilon={epsilon!r} and confidence={confidence!r} needs a table of "
+            f"{math.e / epsilon * depth:.3g} counters, more than {MOST_COUNTERS:,}: take a larger "
+            "epsilon"
+        )
     checked = dtype_of(dtype, KEYS, "count_min")
     return Operator("count_min", columns_of(column), checked, params=params)
 
@@ -81,9 +92,7 @@ def approx_distinct(
     >>> [w.push(x) for x in "abaac"]
     [1, 2, 2, 2, 2]
     """
-    precision = whole_of(precision, 4, "approx_distinct", "precision")
-    if precision > 18:
-        raise OperatorError(f"approx_distinct takes a precision up to 18, got {precision!r}")
+    precision = whole_of(precision, 4, "approx_distinct", "precision", most=18)
     checked = dtype_of(dtype, KEYS, "approx_distinct")
     params = (("precision", precision),)
     return Operator("approx_distinct", columns_of(column), checked, params=params)
@@ -107,9 +116,7 @@ def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -
     >>> result.count, result.min, result.max, round(result.quantile(0.5), -1)
     (1000, 1000.0, 1999.0, 1500.0)
     """
-    k = whole_of(k, 2, "moments", "k")
-    if k > 15:
-        raise OperatorError(f"moments takes a k up to 15, got {k!r}")
+    k = whole_of(k, 2, "moments", "k", most=15)
     return Operator(
         "moments", columns_of(column), dtype_of(dtype, NUMBERS, "moments"), params=(("k", k),)
     )

@@ -26,6 +26,7 @@ _TWO_NUMBERS = {"covariance", "correlation", "trend", "decayed_mean"}
 _SPREADS = {"var", "std", "covariance", "correlation", "trend"}  # which no shift changes
 _REALS = {"mean", "geomean", "var", "std", "relative_variation", "histogram", "moments"}
 _REALS |= _TWO_NUMBERS
+_UNSIGNED = {"mean", "relative_variation", "histogram"}
 _TEXTS = {"min", "max", "max_count", "min_count", "max_by", "min_by", "top_k", "m4"}
 
 
@@ -76,8 +77,10 @@ def steps_per_second(dtype: str) -> float:
     return 1 / 86400 if dtype == "date" else 1e6
 
 
-def coding(name: str, dtype: str) -> Coding | None:
+def coding(name: str, dtype: str, second: bool = False) -> Coding | None:
     """Return how values of a type travel to an operator, None if it does not take them.
+
+    `second` are those of the second column.
 
     >>> coding("range", "date")
     Coding(base='int64', codec='date', result='days')
@@ -100,6 +103,8 @@ def coding(name: str, dtype: str) -> Coding | None:
     if dtype in (*NARROW, "float32", "bool"):
         adds = name in _REALS or name in ("sum", "range", "median", "quantile", "any", "all")
         return Coding(base, dtype, "plain") if adds else None
+    if variant_of(name, dtype):
+        return Coding(base, dtype, "plain")
     if name in _REALS and _decimal(dtype) is not None:
         return Coding("float64", "plain", "plain")  # as a float, which has 53 bits
     if name in ("median", "quantile"):
@@ -114,14 +119,34 @@ def coding(name: str, dtype: str) -> Coding | None:
         return Coding(base, dtype, dtype)
     if name == "sum" and _decimal(dtype) is not None:
         return Coding(base, dtype, dtype)
-    if name in _SPREADS and dtype == "uint64":
-        return Coding(base, dtype, "plain")
+    if dtype == "uint64" and (name in _SPREADS or (name == "decayed_mean" and second)):
+        return Coding(base, dtype, "plain")  # only differences matter
     if name in _TWO_NUMBERS and dtype in TIMES:
         per = {"covariance": 1 / steps_per_second(dtype), "trend": steps_per_second(dtype)}
         return Coding(base, dtype, f"times({per[name]!r})" if name in per else "plain")
     if name in _REALS and dtype == "uint64":
         return Coding("float64", "plain", "plain")
     return None
+
+
+def variant_of(name: str, dtype: str) -> str:
+    """Return the native operator that knows how a type travels; "" if the usual one will do.
+
+    Codes of uint64 are 2**63 less than the values, those of decimals count their last digit: both
+    matter where values are added or compared with other numbers.
+
+    >>> [variant_of("mean", dtype) for dtype in ("uint64", "decimal(9, 2)", "bool")]
+    ['unsigned_mean', 'decimal_mean', '']
+    """
+    if dtype == "uint64" and name in _UNSIGNED:
+        return f"unsigned_{name}"
+    return "decimal_mean" if name == "mean" and _decimal(dtype) and not _is_wide(dtype) else ""
+
+
+def unit_of(dtype: str) -> int:
+    """Return how many steps make 1 as a type travels: those of the last digit of a decimal."""
+    found = _decimal(dtype)
+    return 1 if found is None else int(10 ** found[1])
 
 
 def _decimal(dtype: str) -> tuple[int, int] | None:

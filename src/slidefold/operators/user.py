@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, overload
 from slidefold.errors import OperatorError
 from slidefold.operators.base import Operator, columns_of
 from slidefold.operators.definition import Definition
+from slidefold.windows.calls import call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UserOperator(Operator):
     """An operator written in Python: compiled, or with Python objects for states."""
 
-    definition: Definition = field(kw_only=True, repr=False)
+    definition: Definition = field(kw_only=True)
 
     @property
     def native_name(self) -> str:
@@ -53,20 +54,27 @@ class UserOperator(Operator):
         """Whether the operator runs as machine code; asking compiles it."""
         return self.native_name == "compiled"
 
-    def __str__(self) -> str:
-        return self.name
+    def __repr__(self) -> str:
+        return call(self.name, *self.columns)
 
 
 class OperatorFactory:
     """What `@slidefold.operator` makes of a class: call it, with column names or without."""
 
     def __init__(self, cls: type, **options: Any) -> None:
-        self.cls = cls
-        self.definition = Definition(cls, **options)
-        self.__name__ = cls.__name__
-        self.__qualname__ = cls.__qualname__
-        self.__module__ = cls.__module__
-        self.__doc__ = cls.__doc__
+        self._describe(Definition(cls, **options))
+
+    @classmethod
+    def of(cls, definition: Definition) -> OperatorFactory:
+        """Return what makes operators of a definition."""
+        made = cls.__new__(cls)
+        made._describe(definition)
+        return made
+
+    def _describe(self, definition: Definition) -> None:
+        self.definition, self.cls = definition, definition.cls
+        self.__name__, self.__qualname__ = definition.name, definition.qualname
+        self.__module__, self.__doc__ = definition.module, definition.doc
 
     def __call__(self, *columns: str) -> UserOperator:
         """Make the operator, over columns where it is used with columns."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from keyword import iskeyword
+from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,11 @@ from slidefold.errors import ColumnError, DefinitionError
 from slidefold.operators import Operator, Over
 from slidefold.planner import plan_column, require_algorithm
 from slidefold.rolling.files import from_dict, to_dict
-from slidefold.windows import Delta, Every, Length, Punctuated, Rows, every_of
+from slidefold.rolling.options import IN_PROCESS, require_options
+from slidefold.rolling.wording import nearest
+from slidefold.windows import Delta, Every, Given, Punctuated, Rows, Time, every_of, window_suffix
+from slidefold.windows.calls import written
+from slidefold.windows.durations import plain_length
 
 if TYPE_CHECKING:
     from slidefold.live import Live
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 # Spark without them, and `import slidefold` stays quick.
 
 _BOUNDS = ("window_start", "window_end")
+ARGUMENTS = ("on", "by", "every", "offset", "order", "columns")
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +46,10 @@ class Rolling:
 
     def __post_init__(self) -> None:
         slide = every_of(self.every, self.offset)
+        for name in ("every", "offset"):
+            object.__setattr__(self, name, _plain(getattr(self, name)))
+        if isinstance(self.offset, Time):
+            object.__setattr__(self, "offset", self.offset.range)
         if slide is not None:
             slide.check([over.window for _, over in self.items])
         names = [*self.by, *_BOUNDS] if slide is not None else []
@@ -85,10 +96,11 @@ class Rolling:
     def run(self, data: Any, **options: Any) -> Any:
         """Compute the columns for a table, and return one of the same kind.
 
-        Arrow tables, batches and readers, pandas and Polars frames, and all that has
-        `__arrow_c_stream__`. Rows may come in any order, those of a reader in time order; they are
-        returned as they came, with the new columns behind theirs. With `every`, the result has the
-        keys, `window_start`, `window_end` and the new columns.
+        Arrow tables, batches and readers, pandas and Polars frames, DuckDB relations and narwhals
+        frames; all else that has `__arrow_c_stream__` comes back as an Arrow table. Rows may come
+        in any order, those of a reader in time order; they are returned as they came, with the new
+        columns behind theirs. With `every`, the result has the keys, `window_start`, `window_end`
+        and the new columns.
 
         `threads` fold long columns; float sums may then differ in their last digits. A Spark
         DataFrame gives a Spark DataFrame; `options` say how Spark is to run it.
@@ -98,18 +110,15 @@ class Rolling:
             from slidefold.spark import run as run_spark
 
             return run_spark(self, data, **options)
-        threads = options.pop("threads", 1)
-        if options:
-            said = f"{min(options)}= is for Spark DataFrames only"
-            raise DefinitionError(f"{said}; for other data run takes threads=")
+        require_options("run", IN_PROCESS, options)
         from slidefold.columns import run
 
-        return run(self, data, threads)
+        return run(self, data, **options)
 
     def live(
         self,
         *,
-        lateness: Length,
+        lateness: Given,
         emit: str = "final",
         late: str = "drop",
         id: str | Sequence[str] = (),
@@ -136,17 +145,17 @@ class Rolling:
             from slidefold.spark import explain as explain_spark
 
             return explain_spark(self, data, **options)
-        if options:
-            raise DefinitionError(f"{min(options)}= is for Spark DataFrames only")
+        require_options("explain", IN_PROCESS, options)
         from slidefold.columns import schema_of
 
         schema = None if data is None else schema_of(data, self.used)
         lines = [str(self)]
         for name, over in self.items:
+            window = over.window.text(self._default_closed)
             for label, part in _parts(name, over.operator):
                 plan = plan_column(_typed(part, schema), over.window, over.algorithm)
                 lines += [
-                    f"{label}: {plan.operator} over {over.window}",
+                    f"{label}: {part}{_types(part, schema)} over {window}",
                     f"  algorithm: {plan.algorithm}, because {plan.reason}",
                     f"  cost:      {plan.cost}",
                     f"  keeps:     {plan.kept}",
@@ -170,16 +179,43 @@ class Rolling:
         """Make a definition from what `to_dict` returned or a file says."""
         return rolling(**from_dict(saved))
 
+    @property
+    def _default_closed(self) -> str:
+        """What `closed` of a window is where nothing is said."""
+        return "right" if self.slide is None else self.slide.default_closed
+
     def __repr__(self) -> str:
-        said = [f"on={self.on!r}"]
-        if self.by:
-            said.append(f"by={(self.by[0] if len(self.by) == 1 else list(self.by))!r}")
-        for name in ("every", "offset", "order"):
-            value = getattr(self, name)
-            if value is not None and value != ():
-                said.append(f"{name}={value!r}")
-        rows = "".join(f"\n  {name} = {over}" for name, over in self.items)
-        return f"rolling({', '.join(said)}){rows}"
+        head = {"on": self.on, "by": self.by, "every": self.every, "offset": self.offset}
+        said = [
+            f"{name}={written(value[0] if isinstance(value, tuple) and len(value) == 1 else value)}"
+            for name, value in (*head.items(), ("order", self.order))
+            if value is not None and value != ()
+        ]
+        columns = {name: over.text(self._default_closed) for name, over in self.items}
+        if all(_is_keyword(name) for name in columns):
+            lines = [f"    {name}={text},\n" for name, text in columns.items()]
+        else:
+            lines = [f"        {name!r}: {text},\n" for name, text in columns.items()]
+            lines = ["    columns={\n", *lines, "    },\n"]
+        return f"sf.rolling(\n    {', '.join(said)},\n{''.join(lines)})"
+
+
+def _plain(length: Any) -> Any:
+    """Return an `every` or `offset` as Python's own values, such as files have."""
+    length = plain_length(length)
+    return int(length) if isinstance(length, Integral) else length
+
+
+def _is_keyword(name: str) -> bool:
+    """Tell whether a column can be given to `rolling` by `name=`."""
+    return name.isidentifier() and not iskeyword(name) and name not in ARGUMENTS
+
+
+def _types(operator: Operator, schema: Any) -> str:
+    """Return the types of an operator's columns, in words."""
+    if schema is None or not operator.columns:
+        return ""
+    return f" of {', '.join(str(schema.field(name).type) for name in operator.columns)}"
 
 
 def _is_spark(data: object) -> bool:
@@ -224,8 +260,8 @@ def rolling(
     every: Any = None,
     offset: Any = None,
     order: str | Sequence[str] = (),
-    columns: Mapping[str, Over] | None = None,
-    **more: Over,
+    columns: Mapping[str, Over | Sequence[Over]] | None = None,
+    **more: Over | Sequence[Over],
 ) -> Rolling:
     """Define columns over sliding windows: `name=operator.over(window)`.
 
@@ -234,19 +270,32 @@ def rolling(
     `offset`; windows are closed="left" unless they say otherwise), a number of rows,
     `sf.time(10)` where times are numbers, or "window" for closed sessions and punctuated windows.
     Rows of equal time see each other. Where their order matters it is `order`, then the columns
-    used; `order="input"` takes them as they come. `columns` takes names that are no identifiers.
+    used; `order="input"` takes them as they come. `columns` takes names that are no identifiers, or
+    that are arguments of this function. Over a list of windows there is one column for each.
 
     >>> import pyarrow as pa, slidefold as sf
-    >>> features = sf.rolling(on="t", total=sf.sum("x").over(sf.time(10)))
-    >>> print(features)
-    rolling(on='t')
-      total = sum(x) over time(10)
+    >>> sf.rolling(on="t", by="k", total=sf.sum("x").over(["1h", "24h"]))
+    sf.rolling(
+        on='t', by='k',
+        total_1h=sf.sum('x').over('1h'),
+        total_24h=sf.sum('x').over('24h'),
+    )
     """
-    named = dict(columns or {})
-    for name, over in more.items():
-        if name in named:
-            raise ColumnError(f"there would be two columns named {name!r}")
-        named[name] = over
+    given = {"on": on, "by": by, "every": every, "offset": offset, "order": order}
+    for name, value in (*given.items(), ("columns", columns)):
+        if isinstance(value, Operator | Over) or _is_list(value):
+            raise DefinitionError(
+                f"{name}= is an argument of rolling: give a column of this name as "
+                f"columns={{{name!r}: ...}}"
+            )
+    if columns is not None and not isinstance(columns, Mapping):
+        raise DefinitionError(f"columns is a dict of columns by their names, got {columns!r}")
+    named: dict[str, Over] = {}
+    for name, value in (*(columns or {}).items(), *more.items()):
+        for each, over in _expanded(name, value):
+            if each in named:
+                raise ColumnError(f"there would be two columns named {each!r}")
+            named[each] = over
     if not named:
         raise DefinitionError("rolling needs at least one column, such as n=sf.count().over('1h')")
     for name, over in named.items():
@@ -257,13 +306,29 @@ def rolling(
         if not isinstance(over, Over):
             raise DefinitionError(
                 f"the column {name!r} must be an operator over a window, such as "
-                f"sf.sum('x').over('1h'), got {over!r}"
+                f"sf.sum('x').over('1h'), got {over!r}{nearest(name, ARGUMENTS)}"
             )
     if not isinstance(on, str):
         raise DefinitionError(f"on is the name of the column of times, got {on!r}")
     keys = _names("by", by)
     ordering: str | tuple[str, ...] = "input" if order == "input" else _names("order", order)
     return Rolling(on, keys, tuple(named.items()), every, offset, ordering)
+
+
+def _is_list(value: object) -> bool:
+    """Tell whether this is what `over` makes of a list of windows."""
+    return isinstance(value, tuple | list) and any(isinstance(each, Over) for each in value)
+
+
+def _expanded(name: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the columns that one argument stands for: one for each window of a list."""
+    if not _is_list(value) or not isinstance(name, str):
+        yield name, value
+        return
+    for over in value:
+        if not isinstance(over, Over):
+            raise DefinitionError(f"the column {name!r} has a list that is no list of windows")
+        yield f"{name}_{window_suffix(over.window)}", over
 
 
 def _names(what: str, given: object) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import timedelta
-from difflib import get_close_matches
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from slidefold.errors import ColumnError, DefinitionError, SlidefoldError
+from slidefold.errors import ColumnError, DefinitionError, SlidefoldError, WindowError
 from slidefold.operators import (
     NAMED,
     Operator,
@@ -20,8 +20,9 @@ from slidefold.operators import (
     UserOperator,
     struct,
 )
+from slidefold.rolling.wording import DEEP, is_deep, nearest, short
 from slidefold.windows import KINDS, Rows, Time, WindowKind, window_of
-from slidefold.windows.durations import nanoseconds
+from slidefold.windows.durations import duration_text
 
 if TYPE_CHECKING:
     from slidefold.rolling.definition import Rolling
@@ -39,6 +40,11 @@ _COLUMN_KEYS = (
     "closed",
     "min_count",
     "algorithm",
+)
+_PART_KEYS = ("operator", "columns", "params", "parts")
+_WINDOWS = (
+    'a duration such as "1h", a number of rows, or a table: { session = "30m" }, '
+    '{ delta = 100, on = "km" }, { punctuated = "landed" }, { time = "1h" } or { rows = 100 }'
 )
 
 
@@ -81,6 +87,9 @@ you mean 'sum'?
 ms, s, m, h, d, w)
     """
     mistakes: Mistakes = []
+    if is_deep(saved):
+        deep = DefinitionError(f"a definition is nested more than {DEEP} levels deep")
+        return {"columns": {}}, [("columns", deep)]
     _require_known("a definition", saved, _KEYS, mistakes, "")
     said = {key: value for key, value in saved.items() if key in _KEYS}
     if "on" not in saved or not isinstance(saved.get("columns"), Mapping):
@@ -88,9 +97,10 @@ ms, s, m, h, d, w)
         mistakes.append(
             (missing, DefinitionError("a definition needs 'on' and a table of 'columns'"))
         )
-    if isinstance(said.get("every"), Mapping):
-        with _noting(mistakes, "every"):
-            said["every"] = _window_in(said["every"])
+    for key in ("every", "offset"):
+        if isinstance(said.get(key), Mapping):
+            with _noting(mistakes, key):
+                said[key] = _window_in(said[key])
     found: dict[str, Over] = {}
     told = saved.get("columns")
     for name, column in told.items() if isinstance(told, Mapping) else ():
@@ -155,21 +165,35 @@ def _column_out(over: Over, default: str) -> dict[str, Any]:
 def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | None:
     where, before = f"the column {name!r}", len(mistakes)
     if not isinstance(saved, Mapping) or "operator" not in saved or "over" not in saved:
-        mistakes.append((key, DefinitionError(f"{where} needs 'operator' and 'over'")))
+        error = DefinitionError(
+            f'{where} needs a table such as {{ operator = "mean", columns = "price", over = "1h" }}'
+            f", got {short(saved)}"
+        )
+        mistakes.append((key, error))
         return None
-    _require_known(where, saved, _COLUMN_KEYS, mistakes, f"{key}.")
     operator = window = None
     with _noting(mistakes, f"{key}.operator"):
-        operator = _operator_in(where, saved)
+        operator = _operator_in(where, saved, _COLUMN_KEYS, mistakes, key)
     with _noting(mistakes, f"{key}.over"):
-        window = saved["over"]
-        window = window_of(_window_in(window) if isinstance(window, Mapping) else window)
+        window = _over_in(saved["over"])
     if len(mistakes) > before or operator is None:
         return None
     said = {each: saved[each] for each in ("closed", "min_count", "algorithm") if each in saved}
     with _noting(mistakes, key):
         return operator.over(window, **said)
     return None
+
+
+def _over_in(told: Any) -> WindowKind:
+    if isinstance(told, Mapping):
+        return _window_in(told)
+    if isinstance(told, bool) or not isinstance(told, (str, Integral, timedelta, *KINDS.values())):
+        raise DefinitionError(f"a window is {_WINDOWS}; got {short(told)}")
+    try:
+        return window_of(told)
+    except WindowError as error:
+        named = [kind for kind in KINDS if isinstance(told, str) and kind in told.lower()]
+        raise WindowError(f"{error}; a window is {_WINDOWS}") if named else error from None
 
 
 def _operator_out(operator: Operator) -> dict[str, Any]:
@@ -196,36 +220,93 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
     return saved
 
 
-def _operator_in(where: str, saved: Mapping[str, Any]) -> Operator:
+def _operator_in(
+    where: str, saved: Any, keys: tuple[str, ...], mistakes: Mistakes, key: str
+) -> Operator:
+    """Return the operator that a table names; keys that it does not know are noted."""
+    if not isinstance(saved, Mapping) or "operator" not in saved:
+        raise DefinitionError(
+            f'{where} needs a table such as {{ operator = "mean", columns = "price" }}, got '
+            f"{short(saved)}"
+        )
     name = saved["operator"]
+    if not isinstance(name, str | OperatorFactory):
+        raise DefinitionError(f"{where} has an operator that is no name: {short(name)}")
     columns = saved.get("columns", [])
     columns = [columns] if isinstance(columns, str) else columns
-    if not isinstance(columns, list | tuple):
-        raise DefinitionError(f"{where} has columns that are no names: {columns!r}")
-    if not isinstance(name, str):
-        raise DefinitionError(f"{where} has an operator that is no name: {name!r}")
-    if ":" in name:
-        return _imported(where, name)(*columns)
-    if "parts" in saved:
-        parts = saved["parts"]
-        if name != "struct" or not isinstance(parts, Mapping):
-            raise DefinitionError(f"{where} has parts, which only a struct has")
-        return struct(
-            **{part: _operator_in(f"{where}.{part}", told) for part, told in parts.items()}
-        )
+    if not isinstance(columns, list | tuple) or not all(isinstance(each, str) for each in columns):
+        raise DefinitionError(f"{where} has columns that are no names: {short(columns)}")
+    if isinstance(name, OperatorFactory):
+        return name(*columns)
+    params = saved.get("params", {})
+    if not isinstance(params, Mapping):
+        raise DefinitionError(f"{where} has params that are no table: {short(params)}")
     function = _FUNCTIONS.get(name)
+    known = () if function is None else _parameters(function)
+    beside = {each: saved[each] for each in saved if each not in keys and each in known}
+    for each in (each for each in saved if each not in keys and each not in known):
+        likely = nearest(each, (*keys, *known)) or _taken(name, known)
+        mistakes.append((f"{key}.{each}", DefinitionError(f"{where} has no {each!r}{likely}")))
+    if twice := [each for each in beside if each in params]:
+        raise DefinitionError(f"{where} has {twice[0]!r} twice: in params and beside them")
+    params = {**params, **beside}
+    if ":" in name or "parts" in saved or name == "struct":
+        if params:
+            raise DefinitionError(f"{where} has parameters, which {name!r} does not take")
+        if ":" in name:
+            return _imported(where, name)(*columns)
+        return _struct_in(where, name, saved, mistakes, key)
     if function is None:
-        hint = nearest(name, _FUNCTIONS)
+        hint = _called(name) or nearest(name, _FUNCTIONS)
         raise DefinitionError(f"{where} has the operator {name!r}, which does not exist{hint}")
-    said = saved.get("params", {})
-    if not isinstance(said, Mapping):
-        raise DefinitionError(f"{where} has params that are no table: {said!r}")
+    for each in signature(function).parameters.values():
+        if each.default is Parameter.empty and each.name in known and each.name not in params:
+            raise DefinitionError(f"{where} has no {each.name!r}, which {name} needs beside it")
     try:
-        return function(*columns, **said)  # type: ignore[no-any-return]
+        return function(*columns, **params)  # type: ignore[no-any-return]
     except SlidefoldError:
         raise
     except TypeError as error:
-        raise DefinitionError(f"{where}: {error}") from None
+        raise DefinitionError(f"{where}: {error}{_taken(name, known)}") from None
+
+
+def _struct_in(
+    where: str, name: str, saved: Mapping[str, Any], mistakes: Mistakes, key: str
+) -> Operator:
+    parts = saved.get("parts")
+    if name != "struct" or not isinstance(parts, Mapping):
+        what = "has parts, which only a struct has" if name != "struct" else "needs a table parts"
+        raise DefinitionError(f"{where} {what}")
+    if "columns" in saved:
+        raise DefinitionError(f"{where} is a struct, whose parts have the columns")
+    told = {
+        part: _operator_in(f"{where}.{part}", each, _PART_KEYS, mistakes, f"{key}.parts.{part}")
+        for part, each in parts.items()
+    }
+    return struct(**told)
+
+
+def _parameters(function: Any) -> list[str]:
+    """Return the parameters of an operator that are not its columns."""
+    found = signature(function).parameters.values()
+    told = [each for each in found if each.kind is not Parameter.VAR_POSITIONAL]
+    return [each.name for each in told if each.default is not None]
+
+
+def _taken(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a parameter that is not known: those that are."""
+    told = [each for each in known if not each.endswith("dtype")]
+    return f"; {name} takes {', '.join(told)}" if told else ""
+
+
+def _called(name: str) -> str:
+    """The end of a sentence about `quantile(0.9)` as a name: parameters go beside the operator."""
+    plain = name.partition("(")[0].strip()
+    if plain == name or plain not in _FUNCTIONS:
+        return ""
+    params = [each for each in _parameters(_FUNCTIONS[plain]) if not each.endswith("dtype")]
+    told = "".join(f", {each} = ..." for each in params[:1])
+    return f'; what it takes goes beside it: {{ operator = "{plain}"{told} }}'
 
 
 def _imported(where: str, name: str) -> OperatorFactory:
@@ -258,15 +339,24 @@ def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
 
 
 def _window_in(saved: Mapping[str, Any]) -> WindowKind:
+    """Return a window from its table, with its `kind` or in short: `{ session = "30m" }`."""
     said = dict(saved)
     kind = said.pop("kind", None)
+    named = [key for key in said if key in KINDS]
+    if kind is None and len(named) == 1:
+        kind = named[0]
+        said[fields(KINDS[kind])[0].name] = said.pop(kind)
     cls = KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:
-        raise DefinitionError(f"a window is of a kind {', '.join(KINDS)}, got {kind!r}")
-    known = tuple(each.name for each in fields(cls) if each.compare)
+        raise DefinitionError(f"a window is {_WINDOWS}; got {short(saved)}")
+    own = [each for each in fields(cls) if each.compare]
+    known = tuple(each.name for each in own)
     for key in said:
         if key not in known:
             raise DefinitionError(f"a {kind} window has no {key!r}{nearest(key, known)}")
+    for each in own:
+        if each.default is MISSING and each.name not in said:
+            raise DefinitionError(f"a {kind} window needs {each.name!r}; a window is {_WINDOWS}")
     if issubclass(cls, Rows | Time) and "closed" not in said:
         said["settled"] = False
     try:
@@ -277,13 +367,7 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
 
 def _length(value: Any) -> Any:
     """A timedelta as a string; anything else is plain already."""
-    if not isinstance(value, timedelta):
-        return value
-    for unit, size in (("d", 86400 * 10**9), ("h", 3600 * 10**9), ("m", 60 * 10**9), ("s", 10**9)):
-        whole, rest = divmod(nanoseconds(value), size)
-        if rest == 0:
-            return f"{whole}{unit}"
-    return f"{nanoseconds(value) // 1000}us"
+    return duration_text(value) if isinstance(value, timedelta) else value
 
 
 def _require_known(
@@ -293,9 +377,3 @@ def _require_known(
         if each not in known:
             error = DefinitionError(f"{what} has no {each!r}{nearest(each, known)}")
             mistakes.append((f"{key}{each}", error))
-
-
-def nearest(word: object, known: Iterable[str]) -> str:
-    """The end of a sentence about a word that is not known: the nearest one that is."""
-    near = get_close_matches(str(word), list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -6,6 +6,7 @@ from typing import Any
 
 from slidefold.errors import ValueTypeError
 from slidefold.rolling import Rolling
+from slidefold.rolling.options import BATCH, STREAM, require_options
 
 __all__ = ["Metrics", "explain", "run", "tail"]
 
@@ -29,6 +30,7 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
     `Rolling.run` comes here with whatever pyspark calls a DataFrame.
     """
     _require_classic(data)
+    require_options("run", STREAM if data.isStreaming else BATCH, options)
     if data.isStreaming:
         from slidefold.spark.stream import run_stream
 
@@ -41,6 +43,7 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 def explain(definition: Rolling, data: Any, **options: Any) -> str:
     """Say how a definition would run over a Spark DataFrame, after how each column is computed."""
     _require_classic(data)
+    require_options("explain", STREAM if data.isStreaming else BATCH, options)
     from slidefold.spark.types import arrow_schema
 
     lines = [definition.explain(arrow_schema(data.schema))]

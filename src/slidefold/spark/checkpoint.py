@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -93,6 +94,9 @@ def tail(
     said = json.loads(about[0])
     schema, result = schema_from(said["schema"]), schema_from(said["result"])
     found = definition if definition is not None else definition_from(about[0])
+    # Without what emit='revise' adds behind: these are results as of now.
+    keys = len(schema) if found.slide is None else len(found.by) + 2
+    result = pa.schema(list(result)[: keys + len(found.columns)])
     identity = digest(about[0])
     entries = state("entries").selectExpr(
         "key.bucket", "user_map_key.version", *(f"user_map_value.{name}" for name in ENTRY.names)

@@ -105,8 +105,12 @@ def explain_stream(
     late: str = "drop",
     buckets: int | None = None,
     types: Any = None,
+    **_others: Any,
 ) -> list[str]:
-    """Say in lines how a definition would run over a stream, and warn of state without a bound."""
+    """Say in lines how a definition would run over a stream, and warn of state without a bound.
+
+    It takes all options of `run`; the others change nothing of what is said.
+    """
     count = bucket_count(definition, buckets)
     # It refuses what a run would refuse.
     job_of(definition, arrow_schema(data.schema), count, emit, id, late, types=types)
@@ -129,8 +133,9 @@ def explain_stream(
 def _kept(definition: Rolling, emit: str) -> list[str]:
     windows = dict.fromkeys(over.window for _, over in definition.items)
     timed = [window for window in windows if isinstance(window, Time)]
+    closed = "right" if definition.slide is None else definition.slide.default_closed
     lines = [
-        f"warning: state has no bound: {window} {_UNBOUNDED[type(window)]}"
+        f"warning: state has no bound: {window.text(closed)} {_UNBOUNDED[type(window)]}"
         for window in windows
         if type(window) in _UNBOUNDED
     ]

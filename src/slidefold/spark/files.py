@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
     BinaryType,
+    DoubleType,
+    FloatType,
     LongType,
     StringType,
     StructType,
@@ -76,6 +78,25 @@ def read_parsed(at: Place, parse: Parse, schema: Any, told: Callable[[Any], str]
 
     found: DataFrame = files.mapInArrow(rows, spark_schema(whole))
     return found
+
+
+def marking_bad(data: DataFrame, required: Sequence[str]) -> DataFrame:
+    """Mark the rows that lack a value which every row needs; Spark does not tell their lines."""
+    reason = F.lit(None).cast("string")
+    known = {field.name: field.dataType for field in data.schema.fields}
+    for name in reversed([name for name in required if name in known]):
+        column = F.col("`" + name.replace("`", "``") + "`")
+        if isinstance(known[name], FloatType | DoubleType):
+            reason = F.when(F.isnan(column), f"the column {name!r} is NaN").otherwise(reason)
+        reason = F.when(column.isNull(), f"the column {name!r} is null").otherwise(reason)
+    told = F.struct(
+        F.regexp_replace(F.input_file_name(), "^file:/*", "/").alias("file"),
+        F.lit(None).cast("long").alias("line"),
+        reason.alias("reason"),
+        F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text"),
+    )
+    bad = F.when(reason.isNotNull(), F.to_json(told, {"ignoreNullFields": "false"}))
+    return data.withColumn(BAD, bad)
 
 
 def good_rows(parsed: DataFrame) -> DataFrame:

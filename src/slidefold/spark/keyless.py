@@ -84,8 +84,8 @@ def why_whole(definition: Definition) -> str:
         if not isinstance(over.window, Rows | Time):
             return f"{name!r} slides over {over.window}, of which no cut is known to be an end"
         if isinstance(over.window, Rows) and isinstance(definition.slide, EveryTime):
-            return f"{name!r} slides over {over.window} and every= over time"
-    return f"every={definition.slide} counts rows from the first one on"
+            return f"{name!r} slides over {over.window.text('left')} and every= over time"
+    return "every= counts rows from the first one on"
 
 
 @dataclass(frozen=True)

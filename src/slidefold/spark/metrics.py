@@ -41,9 +41,11 @@ class Metrics(StreamingQueryListener):
         """Add the counts of a batch."""
         progress = event.progress
         found: Any = progress.observedMetrics.get(self.name)
-        if found is None or found["rows_in"] is None:
+        if found is None:
             return
         batch = {field.name: found[field.name] for field in fields(Counts)}
+        if not any(batch.values()):  # no bucket was touched, so that none says how it is
+            return
         total = self.totals.setdefault(str(progress.id), {})
         for name, value in batch.items():
             total[name] = value if name in _LEVELS else total.get(name, 0) + value

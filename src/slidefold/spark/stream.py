@@ -75,7 +75,8 @@ def run_stream(
     stepped = packed.groupBy(LABEL).transformWithState(
         BucketProcessor(job), OUTPUT, "Append", "EventTime", past
     )
-    sums = [F.sum(field.name).alias(field.name) for field in fields(Counts)]
+    # Of a batch that touches no bucket the sum is null.
+    sums = [F.coalesce(F.sum(f.name), F.lit(0)).alias(f.name) for f in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     sent = sendable(made)
     return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), made.names)

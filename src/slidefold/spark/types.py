@@ -20,6 +20,14 @@ from slidefold.columns.compute import Definition
 from slidefold.errors import DataError, DefinitionError, ValueTypeError
 from slidefold.operators import Operator, UserOperator
 
+_WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
 _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "bool": False}
 
 
@@ -55,11 +63,35 @@ def result_schema(
     for i, field in enumerate(found):
         if field.name not in definition.columns:
             continue
-        if field.name in said:
-            found = found.set(i, field.with_type(said[field.name]))
-        elif pa.types.is_null(field.type):
-            found = found.set(i, field.with_type(_probed(definition, field.name, schema)))
+        kind = said.get(field.name, field.type)
+        if pa.types.is_null(kind) and field.name not in said:
+            kind = _probed(definition, field.name, schema)
+        found = found.set(i, field.with_type(known_type(kind)))
     return found
+
+
+def known_type(kind: Any) -> Any:
+    """Return the type of Spark that holds all values of a type, as Arrow has it.
+
+    Spark counts microseconds and has no unsigned numbers. What it does not have at all stays.
+
+    >>> known_type(pa.duration("s")), known_type(pa.list_(pa.uint64()))
+    (DurationType(duration[us]), ListType(list<item: decimal128(20, 0)>))
+    """
+    types = pa.types
+    if kind in _WIDER:
+        return _WIDER[kind]
+    if types.is_duration(kind):
+        return pa.duration("us")
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if types.is_dictionary(kind):
+        return known_type(kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return pa.list_(kind.value_field.with_type(known_type(kind.value_type)))
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(known_type(field.type)) for field in kind])
+    return kind
 
 
 def _said_type(name: str, given: Any) -> Any:

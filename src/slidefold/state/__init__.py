@@ -16,7 +16,7 @@ Traceback (most recent call last):
 slidefold.errors.StateError: the bytes are truncated: ... are there
 """
 
-from slidefold.state.envelope import FORMAT, field, pack, unpack
+from slidefold.state.envelope import FORMAT, field, pack, readable, unpack
 from slidefold.state.identity import (
     length_from,
     length_header,
@@ -25,11 +25,20 @@ from slidefold.state.identity import (
     window_from,
     window_header,
 )
-from slidefold.state.restore import require_options, require_room, restore, restore_pickled
+from slidefold.state.known import Known, Operators
+from slidefold.state.restore import (
+    refusing,
+    require_options,
+    require_room,
+    restore,
+    restore_pickled,
+)
 from slidefold.state.values import dump_value, load_value
 
 __all__ = [
     "FORMAT",
+    "Known",
+    "Operators",
     "dump_value",
     "field",
     "length_from",
@@ -38,6 +47,8 @@ __all__ = [
     "operator_from",
     "operator_header",
     "pack",
+    "readable",
+    "refusing",
     "require_options",
     "require_room",
     "restore",

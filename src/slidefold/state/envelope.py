@@ -68,6 +68,19 @@ def unpack(data: bytes, kind: str) -> tuple[Header, bytes]:
     return header, payload
 
 
+def readable(text: object, most: int = 500) -> str:
+    r"""Return text of unknown origin for a message: on one line, without control characters.
+
+    >>> print(readable("a\nb"), readable("x" * 9, 4))
+    a\nb xxx…
+    """
+    plain = "".join(
+        mark if mark.isprintable() else mark.encode("unicode_escape").decode()
+        for mark in str(text)[: most + 1]
+    )
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
+
+
 def field(header: Header, name: str, kind: type[T]) -> T:
     """Return what a header says about `name`, which must be of this very type."""
     value = header.get(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import Field, fields
 from datetime import timedelta
-from importlib import import_module
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any
@@ -14,12 +13,12 @@ from slidefold.errors import OperatorError, StateError
 from slidefold.operators import (
     NAMED,
     Operator,
-    OperatorFactory,
     StructOperator,
     UserOperator,
     struct,
 )
-from slidefold.state.envelope import Header, field
+from slidefold.state.envelope import Header, field, readable
+from slidefold.state.known import Known
 from slidefold.windows import Rows, Time
 
 _HERE = "slidefold"
@@ -40,7 +39,7 @@ def operator_header(operator: Operator) -> Header:
         "module": _HERE,
         "name": operator.name,
         "params": {name: _plain(value) for name, value in operator.params},
-        "version": 1,
+        "version": operator.state_version,
     }
     if isinstance(operator, StructOperator):
         header["parts"] = [[name, operator_header(part)] for name, part in operator.parts]
@@ -52,11 +51,12 @@ def operator_header(operator: Operator) -> Header:
     return header
 
 
-def operator_from(header: Header, given: Operator | None = None, *, main: bool = False) -> Operator:
+def operator_from(
+    header: Header, given: Operator | None = None, known: Known | None = None
+) -> Operator:
     """Find the operator that a header describes; `given` must be that one.
 
-    A user's operator is imported, from `__main__` only if `main` says so: another program's main
-    module may well have another operator of that name.
+    A user's operator is one of those that are `known`.
 
     >>> import slidefold as sf
     >>> operator_from(operator_header(sf.sum("x", dtype="int64"))) == sf.sum("x", dtype="int64")
@@ -70,11 +70,18 @@ def operator_from(header: Header, given: Operator | None = None, *, main: bool =
         described = {**operator_header(given), "columns": header.get("columns")}
     else:
         if module == _HERE and name == "struct":
-            found = _struct(header, main)
+            found = _struct(header, known)
+        elif module == _HERE:
+            found = _built_in(header, name)
         else:
-            found = _built_in(header, name) if module == _HERE else _imported(header, main)
+            found = (known or Known()).find(module, name)(*field(header, "columns", list))
         described = operator_header(found)
     if described != header:
+        if described == {**header, "version": described["version"]}:
+            raise StateError(
+                f"the bytes hold version {str(header.get('version'))[:20]} of {_shown(header)}, "
+                f"and version {described['version']} is the one that is known here: fill it anew"
+            )
         raise StateError(f"the bytes were written with {_shown(header)}, not {_shown(described)}")
     return found
 
@@ -89,32 +96,13 @@ def _built_in(header: Header, name: str) -> Operator:
     return function(*field(header, "columns", list), **taken)
 
 
-def _struct(header: Header, main: bool) -> Operator:
+def _struct(header: Header, known: Known | None) -> Operator:
     parts: dict[str, Operator] = {}
     for part in field(header, "parts", list):
         if not isinstance(part, list) or len(part) != 2 or not isinstance(part[1], dict):
             raise StateError("the bytes were written with a struct that makes no sense")
-        parts[str(part[0])] = operator_from(part[1], main=main)
+        parts[str(part[0])] = operator_from(part[1], known=known)
     return struct(**parts)
-
-
-def _imported(header: Header, main: bool) -> Operator:
-    module, name = field(header, "module", str), field(header, "name", str)
-    found: Any = None
-    names = [*module.split("."), *name.split(".")]
-    if all(part.isidentifier() for part in names) and (main or module != "__main__"):
-        try:
-            found = import_module(module)
-            for part in name.split("."):
-                found = getattr(found, part)
-        except (ImportError, AttributeError):
-            found = None
-    if not isinstance(found, OperatorFactory):
-        raise StateError(
-            f"the bytes were written with {_shown(header)}, which cannot be imported: "
-            "give it as operator="
-        )
-    return found(*field(header, "columns", list))
 
 
 def _plain(value: Any) -> Any:
@@ -124,16 +112,16 @@ def _plain(value: Any) -> Any:
 
 def _shown(header: Header) -> str:
     """Return the operator of a header in a few words, also if they make no sense."""
-    name = str(header.get("name"))[:60]
+    name = readable(header.get("name"), 60)
     if header.get("module") != _HERE:
-        module = str(header.get("module"))[:60]
-        return f"version {str(header.get('version'))[:20]} of the operator {module}.{name}"
-    types = str(header.get("dtype"))[:20]
+        module, version = readable(header.get("module"), 60), readable(header.get("version"), 20)
+        return f"version {version} of the operator {module}.{name}"
+    types = readable(header.get("dtype"), 20)
     if name in ("max_by", "min_by"):
-        types += f" by {str(header.get('key_dtype'))[:20]}"
+        types += f" by {readable(header.get('key_dtype'), 20)}"
     params = header.get("params")
     said = params.items() if isinstance(params, dict) else ()
-    return ", ".join([f"{name} of {types}", *(f"{key}={value}" for key, value in said)])[:150]
+    return readable(", ".join([f"{name} of {types}", *(f"{k}={v}" for k, v in said)]), 150)
 
 
 def length_header(length: Any) -> Any:
@@ -180,7 +168,7 @@ def window_from(header: Header) -> Rows | Time:
 
     >>> import slidefold as sf
     >>> window_from(window_header(sf.time("1h", closed="left")))
-    Time(range='1h', closed='left')
+    sf.time('1h', closed='left')
     """
     said = dict(header)
     cls = _WINDOWS.get(field(said, "kind", str))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
 from slidefold.errors import OperatorError, StateError
 from slidefold.operators import Operator
-from slidefold.state.envelope import Header, field, unpack
+from slidefold.state.envelope import Header, field, readable, unpack
 from slidefold.state.identity import operator_from
+from slidefold.state.known import Known, Operators
 
 
 class Restorable(Protocol):
@@ -29,27 +31,46 @@ class Restorable(Protocol):
 R = TypeVar("R", bound=Restorable)
 
 
-def restore(cls: type[R], data: bytes, operator: Operator | None, *, main: bool = False) -> R:
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Turn all that goes wrong while bytes are read into a StateError of one readable sentence."""
+    try:
+        yield
+    except StateError as error:
+        plain = readable(error)
+        if plain == str(error):
+            raise
+        raise StateError(plain) from None
+    except Exception as error:  # a constructor, an invariant, or a user's operator objects
+        reason = readable(next(iter(str(error).splitlines()), ""), 100).rstrip(". ")
+        kind = readable(type(error).__name__, 50)
+        said = f"{kind}: {reason}" if reason else kind
+        raise StateError(f"the bytes do not make a {what} ({said})") from error
+
+
+def restore(
+    cls: type[R],
+    data: bytes,
+    operator: Operator | None,
+    operators: Operators = (),
+    *,
+    pickled: bool = False,
+) -> R:
     """Make an object of this class from its saved state; all that can be wrong is a StateError."""
-    header, payload = unpack(data, cls._kind())
     if operator is not None and not isinstance(operator, Operator):
         raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
-    try:
-        found = operator_from(field(header, "operator", dict), operator, main=main)
+    known = Known(operators, pickled=pickled)
+    header, payload = unpack(data, cls._kind())
+    with refusing(cls.__name__):
+        found = operator_from(field(header, "operator", dict), operator, known)
         made = cls._made(header, found, len(payload))
         made._load(payload)
-    except (StateError, MemoryError):
-        raise
-    except Exception as error:  # a constructor, an invariant, or a user's operator objects
-        reason = next(iter(str(error).splitlines()), "")[:100].rstrip(". ")
-        what = f"{type(error).__name__[:50]}: {reason}" if reason else type(error).__name__[:50]
-        raise StateError(f"the bytes do not make a {cls.__name__} ({what})") from error
     return made
 
 
 def restore_pickled(cls: type[R], data: bytes) -> R:
-    """Unpickle: as `restore`, and like pickle's own classes also from the main module."""
-    return restore(cls, data, None, main=True)
+    """Unpickle: as `restore`, and like pickle's own classes also from modules to be imported."""
+    return restore(cls, data, None, pickled=True)
 
 
 def require_options(header: Header, types: Mapping[str, type]) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """The windows: frozen values that validate themselves and own their bounds."""
 
-from slidefold.windows.clock import Clock, Length
+from slidefold.windows.clock import Clock, Given, Length, lateness_of
 from slidefold.windows.counted import counted
 from slidefold.windows.delta import Delta, delta
 from slidefold.windows.every import Every, EveryRows, EveryTime, EveryWindow, Slide, every_of
-from slidefold.windows.kinds import KINDS, WindowKind, window_of
+from slidefold.windows.kinds import KINDS, WindowKind, window_of, window_suffix
 from slidefold.windows.punctuated import Punctuated, punctuated
 from slidefold.windows.retention import needed_rows, reach_back
 from slidefold.windows.rows import Rows, rows
@@ -22,6 +22,7 @@ __all__ = [
     "EveryTime",
     "EveryWindow",
     "Frames",
+    "Given",
     "Length",
     "Punctuated",
     "Rows",
@@ -33,6 +34,7 @@ __all__ = [
     "counted",
     "delta",
     "every_of",
+    "lateness_of",
     "needed_rows",
     "punctuated",
     "reach_back",
@@ -41,4 +43,5 @@ __all__ = [
     "tie_order",
     "time",
     "window_of",
+    "window_suffix",
 ]

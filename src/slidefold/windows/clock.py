@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from numbers import Integral
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
 
 from slidefold.errors import ValueTypeError, WindowError
-from slidefold.windows.durations import nanoseconds
+from slidefold.windows.durations import nanoseconds, plain_length
 
 Length = str | timedelta | int | float
+Given = Length | np.timedelta64  # what users may give for a length
 _STEPS = {
     1: "nanoseconds",
     10**3: "microseconds",
@@ -17,6 +21,25 @@ _STEPS = {
     10**9: "seconds",
     24 * 3600 * 10**9: "days",
 }
+
+
+def lateness_of(given: Any) -> Length:
+    """Check a lateness: a duration or a number, 0 or more; no time at all is 0, however it is said.
+
+    >>> lateness_of("5m"), lateness_of("0s")
+    ('5m', 0)
+    """
+    lateness = plain_length(given)
+    if isinstance(lateness, str):
+        return lateness if nanoseconds(lateness, zero=True) else 0
+    if isinstance(lateness, timedelta):
+        fits = lateness >= timedelta(0)
+    else:
+        fits = isinstance(lateness, Real) and not isinstance(lateness, bool)
+        fits = fits and 0 <= lateness < 2**63
+    if not fits:
+        raise WindowError(f"a lateness is a duration or number >= 0, got {given!r}")
+    return lateness or 0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import timedelta
 from numbers import Integral, Real
@@ -12,14 +11,15 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.errors import TimeOrderError, WindowError
-from slidefold.windows.clock import Length
+from slidefold.windows.calls import call, closing
+from slidefold.windows.clock import Given, Length
 from slidefold.windows.closed import CLOSED
 from slidefold.windows.counted import counted
-from slidefold.windows.durations import nanoseconds
+from slidefold.windows.durations import nanoseconds, plain_length
 from slidefold.windows.sorted_rows import Frames, SortedRows, search
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Delta:
     """The rows so far with `on` in `(x - range, x]`, where x is this row's, or as `closed` says."""
 
@@ -32,10 +32,7 @@ class Delta:
             raise WindowError(f"closed is one of {', '.join(CLOSED)}, got {self.closed!r}")
         if not isinstance(self.on, str):
             raise WindowError(f"delta needs the name of a column as on, got {self.on!r}")
-        check_length(self.range, "delta", "range")
-        if isinstance(self.range, Real):
-            whole = isinstance(self.range, Integral)
-            object.__setattr__(self, "range", int(self.range) if whole else float(self.range))
+        object.__setattr__(self, "range", checked_length(self.range, "delta", "range"))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,29 +64,36 @@ class Delta:
         """What a window keeps, in words."""
         return f"the rows of the last {self.range} in {self.on}"
 
-    def __str__(self) -> str:
-        end = "" if self.closed == "right" else f", closed={self.closed!r}"
-        return f"delta({self.range!r}, on={self.on!r}{end})"
+    def __repr__(self) -> str:
+        return self.text("right")
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed."""
+        return call("sf.delta", self.range, on=self.on, **closing(self.closed, "right"))
 
 
-def check_length(length: Any, window: str, what: str) -> None:
-    """Check a length that is a duration or a positive number."""
+def checked_length(given: Any, window: str, what: str) -> Length:
+    """Check a length that is a duration or a positive number, and return it as Python's own."""
+    length: Length = plain_length(given)
     if isinstance(length, (str, timedelta)):
         nanoseconds(length)
-    elif isinstance(length, bool) or not isinstance(length, Real):
+        return length
+    if isinstance(length, bool) or not isinstance(length, Real):
         raise WindowError(f"{window} needs a duration or a number as {what}, got {length!r}")
-    elif not (math.isfinite(length) and 0 < float(length) < 2.0**63):
+    if not 0 < length < 2**63:
         raise WindowError(f"{window} needs a finite {what} > 0 of 64 bits, got {length!r}")
+    return int(length) if isinstance(length, Integral) else float(length)
 
 
-def delta(range: Length, *, on: str, closed: str = "right") -> Delta:
+def delta(range: Given, *, on: str, closed: str = "right") -> Delta:
     """The rows with a value in `(x - range, x]` of the column `on`, where x is this row's value.
 
-    The column must not decrease in time order, such as an odometer. Rows that come later are never
-    seen, whatever their value. For `sf.rolling`.
+    The column must not decrease in time order, such as an odometer. Rows of equal time see each
+    other as far as their values are in range; rows of a later time are never seen, whatever their
+    value. For `sf.rolling`.
 
     >>> import slidefold as sf
     >>> print(sf.delta(100, on="km"))
-    delta(100, on='km')
+    sf.delta(100, on='km')
     """
-    return Delta(range, on, closed)
+    return Delta(plain_length(range), on, closed)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
+
+import numpy as np
 
 from slidefold.errors import WindowError
 
@@ -22,22 +25,73 @@ _MONTHS = re.compile(r"\d\s*M(?![A-Za-z])")  # as pandas abbreviates them
 _CALENDAR = {"mo", "month", "months", "q", "y", "year", "years"}
 
 
-def nanoseconds(duration: str | timedelta) -> int:
-    """The length of a duration in nanoseconds; a day is 24 hours.
+def plain_length(given: Any) -> Any:
+    """Return a duration of numpy or pandas as Python's, and anything else as it is.
+
+    Python's durations count microseconds: a finer one becomes a string such as "1500ns".
+
+    >>> plain_length(np.timedelta64(90, "m")), plain_length(np.timedelta64(1500, "ns"))
+    (datetime.timedelta(seconds=5400), '1500ns')
+    """
+    if isinstance(given, np.timedelta64):
+        total = _of_numpy(given)
+    elif isinstance(given, timedelta) and type(given) is not timedelta:  # pandas has a finer one
+        total = _of_timedelta(given)
+    else:
+        return given
+    whole, finer = divmod(total, 1000)
+    if finer or abs(total) >= 2**63:
+        return f"{total}ns"
+    return timedelta(microseconds=whole)
+
+
+def duration_text(duration: str | timedelta) -> str:
+    """Return a duration as a string.
+
+    >>> duration_text(timedelta(minutes=90)), duration_text("1h30m")
+    ('90m', '1h30m')
+    """
+    if isinstance(duration, str):
+        return duration
+    total = _of_timedelta(duration)
+    for unit in ("d", "h", "m", "s"):
+        whole, rest = divmod(total, _NANOSECONDS[unit])
+        if rest == 0:
+            return f"{whole}{unit}"
+    return f"{total // 1000}us"
+
+
+def nanoseconds(duration: str | timedelta, *, zero: bool = False) -> int:
+    """The length of a duration in nanoseconds; a day is 24 hours. It may be 0 if `zero` says so.
 
     >>> nanoseconds("1h30m") == nanoseconds(timedelta(minutes=90)) == 5400 * 10**9
     True
     """
-    if isinstance(duration, timedelta):
-        whole = (duration.days * 86400 + duration.seconds) * 10**6 + duration.microseconds
-        total = whole * 10**3
-    else:
-        total = _parse(duration)
-    if total <= 0:
+    total = _of_timedelta(duration) if isinstance(duration, timedelta) else _parse(duration)
+    if total < 0 or (total == 0 and not zero):
         raise WindowError(f"a duration must be positive, got {str(duration)!r}")
     if total >= 2**63:
         raise WindowError(f"a duration must fit 292 years, got {str(duration)!r}")
     return total
+
+
+def _of_timedelta(duration: timedelta) -> int:
+    whole = (duration.days * 86400 + duration.seconds) * 10**6 + duration.microseconds
+    return whole * 10**3 + int(getattr(duration, "nanoseconds", 0))
+
+
+def _of_numpy(duration: np.timedelta64) -> int:
+    unit, steps = np.datetime_data(duration.dtype)
+    if np.isnat(duration):
+        raise WindowError("expected a duration such as np.timedelta64(1, 'h'), got NaT")
+    if unit in ("Y", "M"):
+        raise WindowError(f"{duration!r}: months and years differ in length, give days or hours")
+    size = _NANOSECONDS.get(unit.lower())
+    if size is None:
+        raise WindowError(
+            f"expected a duration with a unit from weeks to nanoseconds, got {duration!r}"
+        )
+    return int(duration.astype(np.int64)) * steps * size
 
 
 def _parse(text: str) -> int:
@@ -49,6 +103,8 @@ def _parse(text: str) -> int:
         part = _PART.match(stripped, position)
         if part is None:
             raise WindowError(_not_a_duration(text))
+        if len(part[1].lstrip("0")) > 19:
+            raise WindowError("a duration must fit 292 years, got a longer one")
         number, unit = int(part[1]), part[2]
         if unit in _CALENDAR:
             raise WindowError(f"{text!r}: months and years differ in length, give days or hours")

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from numbers import Integral
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from slidefold.errors import DataError, WindowError
 from slidefold.windows.clock import Clock, Length
-from slidefold.windows.delta import Delta
+from slidefold.windows.delta import Delta, checked_length
+from slidefold.windows.durations import nanoseconds, plain_length
 from slidefold.windows.kinds import WindowKind
 from slidefold.windows.punctuated import Punctuated
+from slidefold.windows.results import require_results
 from slidefold.windows.rows import Rows
 from slidefold.windows.session import Session
 from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, search, spread
@@ -83,15 +85,12 @@ class EveryTime:
     def slide(
         self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
     ) -> Slide:
-        """Find the ends whose largest window is not empty, and the windows there."""
-        timed = [window for window in windows if isinstance(window, Time)]
-        reaches = [window.reach(rows.clock) for window in timed]
-        largest = max(
-            rows.clock.exactly(window.range, f"the range {window.range!r}") for window in timed
-        )
-        kept = [reach for reach in reaches if reach[0] >= reach[1]] or [(-1, 0)]
-        far, near = max(reach[0] for reach in kept), min(reach[1] for reach in kept)
-        group, end = self._ends(rows, far, near, within)
+        """Find the ends whose largest window is not empty, and the windows there.
+
+        Of windows that are equally long and closed at other ends, one that is not empty will do.
+        """
+        largest, (far, near) = _largest(windows, rows.clock)
+        group, end = self._ends(rows, far, near, within, len(windows))
         frames: dict[WindowKind, Frames] = {}
         for window in windows:
             if isinstance(window, Time):
@@ -104,6 +103,12 @@ class EveryTime:
                 hi = search(rows.group, rows.times, group, end - newest, "right")
                 frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
         return Slide(group, end - largest, end, frames)
+
+    def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
+        """Tell whether the largest window holds all rows that the others hold at the same end."""
+        _, (far, near) = _largest(windows, clock)
+        reaches = [window.reach(clock) for window in windows if isinstance(window, Time)]
+        return all(far >= oldest and near <= newest for oldest, newest in reaches)
 
     def next_end(self, watermark: int, clock: Clock) -> int:
         """Return the first end after a watermark.
@@ -122,7 +127,7 @@ class EveryTime:
         return step, clock.exactly(self.offset, f"offset={self.offset!r}") % step
 
     def _ends(
-        self, rows: SortedRows, far: int, near: int, within: Within | None
+        self, rows: SortedRows, far: int, near: int, within: Within | None, windows: int
     ) -> tuple[Ints, Ints]:
         step, shift = self.grid(rows.clock)
         reach = max(far, 0) + step + shift
@@ -140,7 +145,23 @@ class EveryTime:
             first = np.maximum(first, (within[0] - shift) // step + 1)
             last = np.minimum(last, (within[1] - shift) // step)
         count = np.maximum(last - first + 1, 0)
+        # A sum of floats cannot overflow, and is exact as far as that matters.
+        results = int(count.sum(dtype=np.float64))
+        require_results(results, f"every={self.every!r}", len(rows), windows)
         return np.repeat(rows.group, count), spread(first, count) * step + shift
+
+
+def _largest(windows: Sequence[WindowKind], clock: Clock) -> tuple[int, tuple[int, int]]:
+    """Return the longest range, and which rows its windows hold at t: `t - far` to `t - near`."""
+    spans = {
+        window: clock.exactly(window.range, f"the range {window.range!r}")
+        for window in windows
+        if isinstance(window, Time)
+    }
+    longest = max(spans.values())
+    reaches = [window.reach(clock) for window in spans if spans[window] == longest]
+    kept = [reach for reach in reaches if reach[0] >= reach[1]] or [(-1, 0)]
+    return longest, (max(far for far, _ in kept), min(near for _, near in kept))
 
 
 @dataclass(frozen=True)
@@ -152,6 +173,8 @@ class EveryRows:
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or self.n < 1:
             raise WindowError(f"every needs an integer >= 1, got {self.n!r}")
+        if self.n >= 2**62:
+            raise WindowError("every needs an integer below 2**62, got a larger one")
 
     @property
     def default_closed(self) -> str:
@@ -221,33 +244,41 @@ class EveryWindow:
         return Slide(rows.group[first], start, end, {window: (first, past)})
 
 
-def every_of(every: object, offset: Length | None) -> Every | None:
+def every_of(every: object, offset: object = None) -> Every | None:
     """Read what `every=` and `offset=` say.
 
-    >>> every_of("1h", None)
+    >>> every_of("1h")
     EveryTime(every='1h', offset=None)
-    >>> every_of(10, None)
+    >>> every_of(10)
     EveryRows(n=10)
     """
-    if isinstance(every, Rows):
-        every = every.n
+    every = plain_length(every)
+    if isinstance(every, (str, timedelta)) and every != "window":
+        every = Time(every)
     if isinstance(every, Time):
-        every = EveryTime(every.range, offset)
-    elif isinstance(every, (str, timedelta)) and every != "window":
-        Time(every)
-        every = EveryTime(every, offset)
-    if isinstance(every, EveryTime):
-        if offset is not None:
-            Time(offset)
-        return every
+        return EveryTime(every.range, _offset_of(offset))
     if offset is not None:
         raise WindowError("offset needs an every in time, such as every='1h'")
     if every is None:
         return None
-    if every == "window":
+    if isinstance(every, str):
         return EveryWindow()
+    if isinstance(every, Rows):
+        return EveryRows(every.n)
     if isinstance(every, Integral):
         return EveryRows(int(every) if not isinstance(every, bool) else every)
     raise WindowError(
         f"every is a duration, a number of rows, 'window' or sf.time(...), got {every!r}"
     )
+
+
+def _offset_of(given: Any) -> Length | None:
+    """Read an offset; none at all, however it is said, is None."""
+    offset = given.range if isinstance(given, Time) else plain_length(given)
+    if isinstance(offset, str):
+        nothing = nanoseconds(offset, zero=True) == 0
+    else:
+        nothing = isinstance(offset, int | float | timedelta) and not offset
+    if offset is None or (nothing and offset is not False):
+        return None
+    return checked_length(offset, "every", "offset")

@@ -9,6 +9,7 @@ from typing import Any
 
 from slidefold.errors import WindowError
 from slidefold.windows.delta import Delta
+from slidefold.windows.durations import duration_text, plain_length
 from slidefold.windows.punctuated import Punctuated
 from slidefold.windows.rows import Rows
 from slidefold.windows.session import Session
@@ -28,9 +29,10 @@ def window_of(given: object, closed: str | None = None) -> WindowKind:
     """A window from what `over` takes: a duration is a time window, an integer a rows window.
 
     >>> window_of("1h"), window_of(100, "left")
-    (Time(range='1h', closed='right'), Rows(n=100, closed='left'))
+    (sf.time('1h'), sf.rows(100, closed='left'))
     """
     window: WindowKind
+    given = plain_length(given)
     if isinstance(given, Rows | Time | Delta | Session | Punctuated):
         window = given
     elif isinstance(given, (str, timedelta)):
@@ -49,3 +51,19 @@ def window_of(given: object, closed: str | None = None) -> WindowKind:
     if isinstance(window, Delta):
         return replace(window, closed=closed)
     return replace(window, closed=closed, settled=True)
+
+
+def window_suffix(window: WindowKind) -> str:
+    """What tells a column over one of several windows from the others: total_1h, total_100.
+
+    >>> window_suffix(window_of("1 h")), window_suffix(window_of(100))
+    ('1h', '100')
+    """
+    if isinstance(window, Rows):
+        return str(window.n)
+    if isinstance(window, Time) and isinstance(window.range, (str, timedelta)):
+        return duration_text(window.range).replace(" ", "")
+    raise WindowError(
+        f"a list of windows takes durations and numbers of rows, got {window!r}: give it a column "
+        "of its own"
+    )

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.errors import ValueTypeError, WindowError
+from slidefold.windows.calls import call
 from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, run_ends, run_starts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Punctuated:
     """The rows after the last marked one; a marked row is the last of its window."""
 
@@ -61,18 +62,23 @@ class Punctuated:
         """What a window keeps, in words."""
         return f"the rows since {self.column} was last true"
 
-    def __str__(self) -> str:
-        return f"punctuated({self.column!r})"
+    def __repr__(self) -> str:
+        return self.text(None)
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed."""
+        return call("sf.punctuated", self.column)
 
 
 def punctuated(column: str) -> Punctuated:
     """The rows up to this one since the last that `column`, of bools, marks.
 
-    A marked row is the last of its window; null marks nothing. With `every="window"` there is one
+    A marked row is the last of its window; null marks nothing. Rows of equal time are in the window
+    too, up to one of them that is marked. With `every="window"` there is one
     result a marked row. For `sf.rolling`.
 
     >>> import slidefold as sf
     >>> print(sf.punctuated("landed"))
-    punctuated('landed')
+    sf.punctuated('landed')
     """
     return Punctuated(column)

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from slidefold.errors import WindowError
+from slidefold.windows.calls import call, closing
 from slidefold.windows.closed import UNSAID
 from slidefold.windows.sorted_rows import Frames, SortedRows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rows:
     """The last `n` rows; `closed="left"` are the n rows before this one."""
 
     n: int
     closed: str = "right"
     # False where nobody said which ends are closed: with `every` in time that means the left one.
-    settled: bool = field(default=True, compare=False, repr=False)
+    settled: bool = field(default=True, compare=False)
 
     columns = ()
 
@@ -54,8 +55,12 @@ class Rows:
         """What a window keeps, in words."""
         return f"at most {self.n} rows"
 
-    def __str__(self) -> str:
-        return f"rows({self.n})" if self.closed == "right" else f"rows({self.n}, closed='left')"
+    def __repr__(self) -> str:
+        return self.text(None if self.settled else "right")
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed where `closed` has this default."""
+        return call("sf.rows", self.n, **closing(self.closed, default))
 
 
 def rows(n: int, *, closed: str = UNSAID) -> Rows:

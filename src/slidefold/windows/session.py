@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 
 from slidefold.errors import WindowError
-from slidefold.windows.clock import Length
-from slidefold.windows.delta import check_length
+from slidefold.windows.calls import call
+from slidefold.windows.clock import Given, Length
+from slidefold.windows.delta import checked_length
+from slidefold.windows.durations import plain_length
 from slidefold.windows.sorted_rows import Frames, Ints, SortedRows, run_starts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Session:
     """The rows since the last gap that was longer than `gap`."""
 
@@ -22,10 +23,7 @@ class Session:
     columns = ()
 
     def __post_init__(self) -> None:
-        check_length(self.gap, "session", "gap")
-        if isinstance(self.gap, Real):
-            whole = isinstance(self.gap, Integral)
-            object.__setattr__(self, "gap", int(self.gap) if whole else float(self.gap))
+        object.__setattr__(self, "gap", checked_length(self.gap, "session", "gap"))
 
     @property
     def closed(self) -> str:
@@ -62,11 +60,15 @@ class Session:
         """What a window keeps, in words."""
         return f"the rows since the last gap of more than {self.gap}"
 
-    def __str__(self) -> str:
-        return f"session({self.gap!r})"
+    def __repr__(self) -> str:
+        return self.text(None)
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed."""
+        return call("sf.session", self.gap)
 
 
-def session(gap: Length) -> Session:
+def session(gap: Given) -> Session:
     """The session so far: a new one starts when the time since the row before exceeds `gap`.
 
     With `every="window"` there is one result a session, which ends one gap after its last row. For
@@ -74,6 +76,6 @@ def session(gap: Length) -> Session:
 
     >>> import slidefold as sf
     >>> print(sf.session("30m"))
-    session('30m')
+    sf.session('30m')
     """
-    return Session(gap)
+    return Session(plain_length(gap))

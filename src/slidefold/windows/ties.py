@@ -57,6 +57,10 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     kind = values.type
     if pa.types.is_dictionary(kind):
         return sort_keys(name, values.cast(kind.value_type))
+    if isinstance(kind, pa.BaseExtensionType):
+        return sort_keys(name, values.storage)
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return sort_keys(name, values.cast(pa.decimal128(kind.precision, kind.scale)))
     if pa.types.is_struct(kind):
         keys = [_validity(values)] if values.null_count else []
         for field in values.flatten():

@@ -10,24 +10,26 @@ from typing import Any
 
 from slidefold import _native
 from slidefold.errors import WindowError
-from slidefold.windows.clock import Clock
+from slidefold.windows.calls import call, closing
+from slidefold.windows.clock import Clock, Given, lateness_of
 from slidefold.windows.closed import CLOSED, UNSAID
-from slidefold.windows.durations import nanoseconds
+from slidefold.windows.durations import nanoseconds, plain_length
 from slidefold.windows.sorted_rows import Frames, SortedRows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Time:
     """The rows from `range` ago to now: `(t - range, t]`, or as `closed` says."""
 
     range: str | timedelta | int | float
     closed: str = "right"
     # False where nobody said which ends are closed: with `every` in time that means the left one.
-    settled: bool = field(default=True, compare=False, repr=False)
+    settled: bool = field(default=True, compare=False)
 
     columns = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "range", plain_length(self.range))
         if self.closed not in CLOSED:
             raise WindowError(f"closed is one of {', '.join(CLOSED)}, got {self.closed!r}")
         if isinstance(self.range, (str, timedelta)):
@@ -68,22 +70,17 @@ class Time:
             "keeps_end": self.closed in ("right", "both"),
         }
 
-    def lateness_rule(self, lateness: str | timedelta | int | float) -> int | float:
+    def lateness_rule(self, lateness: Given) -> int | float:
         """A lateness in the plain numbers that the native core takes, 0 or more."""
-        if isinstance(lateness, (str, timedelta)) != self.datetimes and lateness != 0:
+        lateness = lateness_of(lateness)
+        if lateness == 0:
+            return 0
+        if isinstance(lateness, (str, timedelta)) != self.datetimes:
             raise WindowError(
                 f"the lateness of {self} is {'a duration' if self.datetimes else 'a number'}, "
                 f"got {lateness!r}"
             )
-        zero = lateness == timedelta(0) if isinstance(lateness, timedelta) else lateness == 0
-        if zero and not isinstance(lateness, bool):
-            return 0
-        try:
-            length: int | float = Time(lateness).rule()["range"]
-        except WindowError:
-            raise WindowError(
-                f"a lateness is a duration or number >= 0, got {lateness!r}"
-            ) from None
+        length: int | float = Time(lateness).rule()["range"]
         return length
 
     def reach(self, clock: Clock) -> tuple[int, int]:
@@ -107,15 +104,15 @@ class Time:
         """What a window keeps, in words."""
         return f"the rows of the last {self.range}"
 
-    def __str__(self) -> str:
-        return (
-            f"time({self.range!r})"
-            if self.closed == "right"
-            else f"time({self.range!r}, closed={self.closed!r})"
-        )
+    def __repr__(self) -> str:
+        return self.text(None if self.settled else "right")
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed where `closed` has this default."""
+        return call("sf.time", self.range, **closing(self.closed, default))
 
 
-def time(range: str | timedelta | int | float, *, closed: str = UNSAID) -> Time:
+def time(range: Given, *, closed: str = UNSAID) -> Time:
     """The rows in `(t - range, t]`, where t is the newest time.
 
     A string or a timedelta needs datetimes as times, a number needs numbers. `closed="left"` is
@@ -128,4 +125,4 @@ def time(range: str | timedelta | int | float, *, closed: str = UNSAID) -> Time:
     [1.0, 3.0, 6.0, 14.0]
     """
     said = closed is not UNSAID
-    return Time(range, closed if said else "right", settled=said)
+    return Time(plain_length(range), closed if said else "right", settled=said)

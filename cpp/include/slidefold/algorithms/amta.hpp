@@ -112,6 +112,14 @@ class Amta : public Undoable<typename AmtaTypes<Op>::Store, typename AmtaTypes<O
 
   void check(const std::vector<State>* contents) const;
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.nodes.for_each(visit);
+    this->store_.stack.for_each([&](const auto& entry) { visit(entry.agg); });
+    visit(this->marks_.back);
+  }
+
   // Only nodes that exist are saved: where they lie says which do.
   template <class Archive>
   void archive(Archive& a) {

@@ -142,6 +142,15 @@ class Boundary : protected Pass,
   // contents: the values of each piece in the window, oldest first, then those of the open piece.
   void check(const std::vector<std::vector<State>>* contents) const;
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    Pass::settle();
+    this->store_.for_each(visit);
+    visit(this->marks_.piece);
+    visit(this->marks_.result);
+  }
+
   // Where pieces and chunks lie follows from their number.
   template <class Archive>
   void archive(Archive& a) {

@@ -65,6 +65,7 @@ class BoundaryRows : public Engine {
     a(row_);
     if constexpr (Archive::kLoading) {
       expect(row_ < slide_, "the open slice has more rows than a slice");
+      expect(this->marks_.closed <= (std::uint64_t{1} << 62) / slide_, "a position is too large");
       const std::size_t tail = range_ % slide_;
       const bool in_tail = tail != 0 && row_ > slide_ - tail;
       const bool open = row_ != 0 || (tail != 0 && this->marks_.closed != 0);

@@ -17,6 +17,7 @@
 
 #include "slidefold/algorithms/fiba/ops.hpp"
 #include "slidefold/algorithms/fiba/save.hpp"
+#include "slidefold/interrupt.hpp"
 
 namespace slidefold {
 
@@ -55,12 +56,21 @@ class BTree : private fiba::NodeOps<Op, Time> {
 
   // Evicts all entries with time <= until, one by one.
   void bulk_evict(Time until) {
-    while (!empty() && !(until < oldest())) evict(oldest());
+    Pacer pace;
+    while (!empty() && !(until < oldest())) {
+      pace();
+      evict(oldest());
+    }
   }
 
-  // Inserts n entries, one by one; equal times combine, in the order in which they come.
+  // Inserts n entries, one by one; equal times combine, in the order in which they come. May be
+  // stopped by poll().
   void bulk_insert(const Time* times, const State* values, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) insert(times[i], values[i]);
+    Pacer pace;
+    for (std::size_t i = 0; i < n; ++i) {
+      pace();
+      insert(times[i], values[i]);
+    }
   }
 
   void insert(Time t, State value) {
@@ -128,6 +138,13 @@ class BTree : private fiba::NodeOps<Op, Time> {
     nodes_.check(reached);
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    nodes_.for_states(visit);
+    visit(agg_);
+  }
+
   // Loads into an empty tree.
   template <class Archive>
   void archive(Archive& a) {
@@ -146,7 +163,10 @@ class BTree : private fiba::NodeOps<Op, Time> {
       saved_ = {root_, height_, size_, agg_};
     }
   }
-  void commit() { nodes_.commit(); }
+  void commit() {
+    nodes_.commit();
+    saved_.agg = State{};
+  }
   void rollback() {
     if constexpr (fallible_v<Op>) {
       nodes_.rollback();

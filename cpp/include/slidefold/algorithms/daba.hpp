@@ -75,6 +75,12 @@ class Daba : public Undoable<typename DabaTypes<Op, Queue>::Store,
 
   void check(const std::vector<State>* contents) const;
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each([&](const Entry& entry) { visit(entry.val), visit(entry.agg); });
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     auto& marks = this->marks_;

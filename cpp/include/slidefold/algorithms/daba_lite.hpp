@@ -78,6 +78,14 @@ class DabaLite : public Undoable<typename DabaLiteTypes<Op, Queue>::Store,
 
   void check(const std::vector<State>* contents) const;
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each(visit);
+    visit(this->marks_.agg_ra);
+    visit(this->marks_.agg_b);
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     auto& marks = this->marks_;

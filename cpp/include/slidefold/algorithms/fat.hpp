@@ -94,6 +94,12 @@ class Fat {
   void commit() { states_.commit(), flags_.commit(); }
   void rollback() { states_.rollback(), flags_.rollback(); }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    states_.for_each(visit);
+  }
+
   // Saves or loads all nodes; a stale one only says so, as nobody reads it before its repair.
   template <class Archive>
   void archive(Archive& a) {

@@ -16,6 +16,13 @@ class Fiba : public fiba::BulkTree<Op, Time> {
   Fiba(Op op, int min_arity, int max_arity)
       : fiba::BulkTree<Op, Time>(std::move(op), min_arity, max_arity) {}
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->visit_late(visit);
+    this->visit_spines(visit);
+  }
+
   // Loads into an empty tree.
   template <class Archive>
   void archive(Archive& a) {

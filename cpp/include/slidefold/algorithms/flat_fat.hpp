@@ -128,6 +128,12 @@ class FlatFat {
 
   void check(const std::vector<State>* contents) const;
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    tree_.for_states(visit);
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     auto& [front, span, count, next] = marks_;

@@ -53,7 +53,9 @@ class FlatFit : public Undoable<typename FlatFitTypes<Op>::Store, typename FlatF
 
   void evict() {
     this->store_.pop_front();
-    if (this->store_.shrink()) hops_ = std::vector<Cursor>();  // {} would keep its memory
+    if (hops_.capacity() > kFewHops && hops_.capacity() > 4 * size()) {
+      hops_ = std::vector<Cursor>();  // {} would keep its memory
+    }
   }
 
   State query() {
@@ -91,6 +93,12 @@ class FlatFit : public Undoable<typename FlatFitTypes<Op>::Store, typename FlatF
     }
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each([&](const auto& stretch) { visit(stretch.agg); });
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     this->store_.archive(a, [&](auto& stretch) {
@@ -100,6 +108,8 @@ class FlatFit : public Undoable<typename FlatFitTypes<Op>::Store, typename FlatF
   }
 
  private:
+  static constexpr std::size_t kFewHops = 64;
+
   Op op_;
   std::vector<Cursor> hops_;
 };

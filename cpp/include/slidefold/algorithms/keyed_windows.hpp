@@ -1,13 +1,13 @@
 // Time windows of many keys over one operator: a whole batch of rows in, one answer a row out.
 //
 // Layout: per slot (a key's number) a run of (time, state), or a FiBA once it is long. Rows of a
-//   batch are grouped by slot with a counting sort and by time within it.
+//   batch are grouped by slot and time (storage/batch_groups.hpp).
 // Invariants: I1 times of a run ascend. I2 a run has at most kLong entries, a tree at least kShort.
 //   I3 entries() is the number of all. I4 trees hold their own.
 // Cost: a batch of m rows O(m) plus per key the entries that its rows' windows span, if it holds a
 //   run. If a tree: O(log d) for rows whose windows have most in common, else O(log d) a row.
 //   Evicting: O(keys of the batch), and a share of all others, so that each is swept once in a
-//   while.
+//   while. Slots that hold nothing keep 40 bytes until renumber() takes them away.
 // Paper: fiba-bulk for the trees; runs, and what rows do not share, are answered like Two-Stacks.
 #pragma once
 
@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "slidefold/algorithms/fiba.hpp"
+#include "slidefold/interrupt.hpp"
 #include "slidefold/storage/archive.hpp"
+#include "slidefold/storage/batch_groups.hpp"
 #include "slidefold/storage/flat_run.hpp"
 #include "slidefold/storage/key_table.hpp"
 
@@ -39,7 +41,8 @@ class KeyedWindows {
   bool empty(Slot slot) const { return slot >= stores_.size() || size(stores_[slot]) == 0; }
 
   std::size_t bytes() const {
-    std::size_t total = stores_.capacity() * sizeof(Store);
+    std::size_t total =
+        stores_.capacity() * sizeof(Store) + opened_.capacity() * 8 + batch_.bytes();
     for (const Store& store : stores_) {
       total += store.tree ? sizeof(Tree) + store.tree->bytes() : store.run.bytes();
     }
@@ -49,19 +52,24 @@ class KeyedWindows {
   // Inserts the rows of which inserts(i) is true, then answers all: row i with the fold of its key
   // over since(time) to until(time). slots[i] kNoSlot: the row is left out. lift(i) makes a state;
   // emit(i, state, empty) takes an answer, in any order of rows. In a transaction (begin) all of it
-  // can be taken back.
+  // can be taken back. May be stopped by poll().
   template <class Inserts, class Lift, class Since, class Until, class Emit>
   void push(const std::vector<Slot>& slots, const std::vector<Time>& times, Inserts&& inserts,
             Lift&& lift, Since&& since, Until&& until, Emit&& emit) {
-    group(slots, times);
-    for (std::size_t g = 0; g < touched_.size(); ++g) {
-      const Slot slot = touched_[g];
-      const std::uint32_t* const first = order_.data() + starts_[g];
-      const std::uint32_t* const last = order_.data() + starts_[g + 1];
+    BatchEnd end(*this);
+    batch_.group(slots, times);
+    Pacer pace;
+    for (std::size_t g = 0; g < batch_.slots().size(); ++g) {
+      pace();
+      const Slot slot = batch_.slots()[g];
+      const std::uint32_t* const first = batch_.first(g);
+      const std::uint32_t* const last = batch_.last(g);
+      reach(slot);
       open(slot);
       insert(stores_[slot], first, last, times, inserts, lift);
       answer(stores_[slot], first, last, times, since, until, emit);
     }
+    end.done = true;
   }
 
   // The fold of a key over since to until; says whether there was anything.
@@ -85,17 +93,32 @@ class KeyedWindows {
   // turn; calls emptied(slot) for those that hold nothing any more.
   template <class Emptied>
   void evict(Time first, std::size_t more, Emptied&& emptied) {
-    for (const Slot slot : touched_) {
+    for (const Slot slot : batch_.slots()) {
       size(stores_[slot]) == 0 ? emptied(slot) : evict_slot(slot, first, emptied);
     }
     more = std::min(more, stores_.size());
     for (std::size_t i = 0; i < more; ++i) {
       if (sweep_ >= stores_.size()) sweep_ = 0;
       const auto slot = static_cast<Slot>(sweep_++);
-      if (stores_[slot].batch != batch_) evict_slot(slot, first, emptied);
+      if (!batch_.holds(slot)) evict_slot(slot, first, emptied);
     }
   }
   std::size_t stores() const { return stores_.size(); }
+
+  // Gives the keys other slots: that of slot s is moved[s] from now on, kNoSlot if it holds
+  // nothing. New slots come in the order of the old ones, without gaps.
+  void renumber(const std::vector<Slot>& moved) {
+    std::vector<Store> kept;
+    kept.reserve(static_cast<std::size_t>(
+        std::count_if(moved.begin(), moved.end(), [](Slot slot) { return slot != kNoSlot; })));
+    for (std::size_t slot = 0; slot < std::min(moved.size(), stores_.size()); ++slot) {
+      if (moved[slot] != kNoSlot) kept.push_back(std::move(stores_[slot]));
+    }
+    stores_.swap(kept);
+    sweep_ = 0;
+    opened_ = std::vector<std::uint64_t>();  // {} would keep its memory
+    batch_.restart();
+  }
 
   // Removes a key's entry at a time.
   bool evict_at(Slot slot, Time time) {
@@ -123,6 +146,15 @@ class KeyedWindows {
     const Store& store = stores_[slot];
     if (store.tree) return store.tree->for_each(visit);
     for (const Entry& entry : store.run) visit(entry.time, entry.state);
+  }
+
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    for (const Store& store : stores_) {
+      if (store.tree) store.tree->for_states(visit);
+      for (const Entry& entry : store.run) visit(entry.state);
+    }
   }
 
   // Saves what a key holds, or loads it into a slot that holds nothing.
@@ -200,6 +232,7 @@ class KeyedWindows {
         }
       }
       if (keeps_) entries_ = kept_entries_;
+      batch_.forget();  // its new keys are taken back too
       close();
     }
   }
@@ -212,12 +245,10 @@ class KeyedWindows {
   struct Store {
     FlatRun<Entry> run;
     std::unique_ptr<Tree> tree;
-    std::uint32_t batch = 0;  // the last push that touched it,
-    std::uint32_t group = 0;  // and its group there
     Store() = default;
     Store(Store&&) = default;
     Store& operator=(Store&&) = default;
-    Store(const Store& other) : run(other.run), batch(other.batch), group(other.group) {
+    Store(const Store& other) : run(other.run) {
       if (other.tree) tree = std::make_unique<Tree>(*other.tree);
     }
   };
@@ -230,47 +261,29 @@ class KeyedWindows {
     return store.tree ? static_cast<std::size_t>(store.tree->size()) : store.run.size();
   }
 
+  // States of a batch are not kept beyond it, nor much room; a batch that failed was none.
+  struct BatchEnd {
+    KeyedWindows& windows;
+    bool done = false;
+    explicit BatchEnd(KeyedWindows& w) : windows(w) {}
+    BatchEnd(const BatchEnd&) = delete;
+    ~BatchEnd() {
+      if (!done) windows.batch_.forget();
+      empty_room(windows.bulk_times_);
+      empty_room(windows.bulk_states_);
+      empty_room(windows.suffixes_);
+      empty_room(windows.older_);
+      empty_room(windows.newer_);
+    }
+    template <class Item>
+    static void empty_room(std::vector<Item>& room) {
+      room.clear();
+      if (room.capacity() * sizeof(Item) > std::size_t{1} << 16) room = std::vector<Item>();
+    }
+  };
+
   void reach(Slot slot) {
     if (slot >= stores_.size()) stores_.resize(static_cast<std::size_t>(slot) + 1);
-  }
-
-  // Lists the slots of a batch, and its rows by slot and time.
-  void group(const std::vector<Slot>& slots, const std::vector<Time>& times) {
-    const std::size_t rows = slots.size();
-    if (++batch_ == 0) {  // all numbers are used up: begin again
-      for (Store& store : stores_) store.batch = 0;
-      batch_ = 1;
-    }
-    touched_.clear();
-    starts_.clear();
-    for (std::size_t i = 0; i < rows; ++i) {
-      const Slot slot = slots[i];
-      if (slot == kNoSlot) continue;
-      reach(slot);
-      Store& store = stores_[slot];
-      if (store.batch != batch_) {
-        store.batch = batch_;
-        store.group = static_cast<std::uint32_t>(touched_.size());
-        touched_.push_back(slot);
-        starts_.push_back(0);
-      }
-      ++starts_[store.group];
-    }
-    std::size_t total = 0;
-    for (std::size_t& start : starts_) total += std::exchange(start, total);
-    starts_.push_back(total);
-    order_.resize(total);
-    cursors_.assign(starts_.begin(), starts_.end());
-    for (std::size_t i = 0; i < rows; ++i) {
-      if (slots[i] == kNoSlot) continue;
-      order_[cursors_[stores_[slots[i]].group]++] = static_cast<std::uint32_t>(i);
-    }
-    for (std::size_t g = 0; g + 1 < starts_.size(); ++g) {
-      const auto first = order_.begin() + static_cast<std::ptrdiff_t>(starts_[g]);
-      const auto last = order_.begin() + static_cast<std::ptrdiff_t>(starts_[g + 1]);
-      const auto earlier = [&](std::uint32_t a, std::uint32_t b) { return times[a] < times[b]; };
-      if (!std::is_sorted(first, last, earlier)) std::stable_sort(first, last, earlier);
-    }
   }
 
   void open(Slot slot) {
@@ -317,7 +330,9 @@ class KeyedWindows {
     if (store.tree) {
       bulk_times_.clear();
       bulk_states_.clear();
+      Pacer pace;
       for (const std::uint32_t* row = first; row != last; ++row) {
+        pace();
         if (!inserts(*row)) continue;
         bulk_times_.push_back(times[*row]);
         bulk_states_.push_back(lift(*row));
@@ -345,7 +360,9 @@ class KeyedWindows {
               const std::vector<Time>& times, Since& since, Until& until, Emit& emit) {
     if (store.tree) {
       if (answer_together(*store.tree, first, last, times, since, until, emit)) return;
+      Pacer pace;
       for (const std::uint32_t* row = first; row != last; ++row) {
+        pace();
         fiba::Folder<Op> fold(op_);
         store.tree->add_range(since(times[*row]), until(times[*row]), fold);
         const bool any = fold.any();
@@ -465,12 +482,8 @@ class KeyedWindows {
   Op op_;
   std::vector<Store> stores_;
   std::uint64_t entries_ = 0;
-  std::uint32_t batch_ = 1;  // no store has it before the first push
   std::size_t sweep_ = 0;
-  // Of the last batch.
-  std::vector<Slot> touched_;
-  std::vector<std::size_t> starts_, cursors_;
-  std::vector<std::uint32_t> order_;
+  BatchGroups batch_;
   // Room that is used again.
   std::vector<Time> bulk_times_;
   std::vector<State> bulk_states_;

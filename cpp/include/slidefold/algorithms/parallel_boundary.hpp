@@ -2,10 +2,13 @@
 //
 // Layout: as SBA. A finished chunk is handed to a thread of the object's own, which turns its slots
 //   into lcs while the caller goes on with the next chunk's csa; ca stays with the caller. The
-//   thread starts with the first chunk handed over and sleeps in between.
+//   thread starts with the first chunk handed over and sleeps in between. A process that forks
+//   lets the pass end first; a child has no such thread, and starts its own when it needs one.
 // Invariants: I1..I7 of SBA once the pass is settled. I8 at most one chunk is handed over, and
 //   nobody else touches its slots but the first: the caller settles before a window starts inside
-//   that chunk, before the next chunk is handed over, and before a copy.
+//   that chunk, before the next chunk is handed over, and before a copy. I9 a worker whose thread a
+//   fork has taken away is never asked again, nor destroyed: its condition variables still count
+//   the thread that waited.
 // Cost: the calling thread as SBA without the b-2: <= 3 a slide, 4 with a tail. A hand-over is two
 //   locks and a wake-up. If the thread has not begun when lcs are due, the caller makes them, so
 //   a busy machine costs what SBA costs.
@@ -21,6 +24,7 @@
 
 #include "slidefold/algorithms/boundary.hpp"
 #include "slidefold/algorithms/boundary_rows.hpp"
+#include "slidefold/forks.hpp"
 
 namespace slidefold {
 
@@ -34,6 +38,7 @@ class ThreadedPass {
  public:
   explicit ThreadedPass(std::size_t hand_over_from = kHandOverFrom)
       : hand_over_from_(hand_over_from) {}
+  ~ThreadedPass() { leave_lost_worker(); }
   ThreadedPass(const ThreadedPass& other) : hand_over_from_(other.hand_over_from_) {
     other.settle();
   }
@@ -60,24 +65,28 @@ class ThreadedPass {
   [[gnu::noinline]] void settle() const {
     if (worker_ == nullptr) return;
     if (worker_->take_back()) worker_->pass();
+    leave_lost_worker();
   }
 
   // Nobody is at work on a pass, done or not.
   void cancel() {
     if (worker_ != nullptr) worker_->take_back();
+    leave_lost_worker();
   }
 
  private:
-  struct Worker {
+  struct Worker final : private ForkAware {
     enum { kIdle, kPosted, kRunning, kStop } state = kIdle;
+    bool lost = false;  // the thread is in the parent process
     std::mutex mutex;
     std::condition_variable wake;  // for the thread: posted or stop
     std::condition_variable idle;  // for the caller: not running any more
     Pass pass{};
     std::thread thread;
 
-    Worker() : thread([this] { run(); }) {}
+    Worker() : thread([this] { run(); }) { watch_forks(); }
     ~Worker() {
+      ignore_forks();
       {
         std::lock_guard lock(mutex);
         state = kStop;
@@ -97,8 +106,19 @@ class ThreadedPass {
         lock.lock();
         if (state == kStop) return;
         state = kIdle;
-        idle.notify_one();
+        idle.notify_all();  // a fork may wait beside the caller
       }
+    }
+
+    void before_fork() override {
+      std::unique_lock lock(mutex);
+      idle.wait(lock, [&] { return state != kRunning; });
+      lock.release();  // stays locked
+    }
+    void after_fork() override { mutex.unlock(); }
+    void in_child() override {
+      lost = true;
+      mutex.unlock();
     }
 
     // Waits while the pass runs; true if it had not begun, it is the caller's then.
@@ -111,7 +131,13 @@ class ThreadedPass {
     }
   };
 
+  // A worker without its thread is left where it is.
+  void leave_lost_worker() const {
+    if (worker_ != nullptr && worker_->lost) worker_.release();
+  }
+
   bool has_worker() {
+    leave_lost_worker();
     if (worker_ == nullptr) try {
         worker_ = std::make_unique<Worker>();
       } catch (const std::system_error&) {  // no thread to be had: go on without
@@ -121,7 +147,7 @@ class ThreadedPass {
   }
 
   std::size_t hand_over_from_;
-  std::unique_ptr<Worker> worker_;
+  mutable std::unique_ptr<Worker> worker_;
 };
 
 // An operator that may fail may not run on a thread of ours (users' Python): PBA then runs as SBA.

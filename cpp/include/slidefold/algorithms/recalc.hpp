@@ -51,6 +51,12 @@ class Recalc : public Undoable<Ring<typename Op::State, fallible_v<Op>>, NoMarks
     }
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each(visit);
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });

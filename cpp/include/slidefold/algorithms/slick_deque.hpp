@@ -76,6 +76,12 @@ class SlickDeque : public Undoable<typename SlickDequeTypes<Op>::Store,
     require_same(op_, query(), fold, "I4: the front is the fold of the window");
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each([&](const auto& entry) { visit(entry.state); });
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     auto& [oldest, next] = this->marks_;

@@ -57,6 +57,13 @@ class SubtractOnEvict : public Undoable<Ring<typename Op::State, fallible_v<Op>>
     require_same(op_, this->marks_, total, "I2: total is the fold of the queue");
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each(visit);
+    visit(this->marks_);
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });

@@ -41,13 +41,14 @@ class TwoStacks {
   void evict() {
     if (front_.empty()) flip();
     front_.pop_back();
+    shrink();
   }
 
   void begin() {
     if constexpr (fallible_v<Op>) front_.begin(), back_.begin();
   }
   void commit() {
-    if constexpr (fallible_v<Op>) front_.commit(), back_.commit();
+    if constexpr (fallible_v<Op>) front_.commit(size()), back_.commit(size());
   }
   void rollback() {
     if constexpr (fallible_v<Op>) front_.rollback(), back_.rollback();
@@ -74,6 +75,14 @@ class TwoStacks {
     }
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    for (const auto* stack : {&front_, &back_}) {
+      stack->for_each([&](const Entry& entry) { visit(entry.val), visit(entry.agg); });
+    }
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     for (auto* stack : {&front_, &back_}) {
@@ -89,6 +98,13 @@ class TwoStacks {
     State val{};
     State agg{};
   };
+
+  // Either stack may soon hold all.
+  void shrink() {
+    const std::size_t count = size();
+    front_.shrink(count);
+    back_.shrink(count);
+  }
 
   void flip() {
     while (!back_.empty()) {

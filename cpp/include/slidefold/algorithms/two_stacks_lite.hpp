@@ -82,6 +82,13 @@ class TwoStacksLite : public Undoable<typename TwoStacksLiteTypes<Op>::Store,
     require_same(op_, agg_b, fold, "I4: agg_b is the fold of the back list");
   }
 
+  // Calls visit(state) for every state that is kept.
+  template <class Visit>
+  void for_states(Visit&& visit) const {
+    this->store_.for_each(visit);
+    visit(this->marks_.agg_b);
+  }
+
   template <class Archive>
   void archive(Archive& a) {
     this->store_.archive(a, [&](auto& value) { archive_state(a, op_, value); });

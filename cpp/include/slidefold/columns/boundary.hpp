@@ -22,6 +22,7 @@
 
 #include "slidefold/algorithms/boundary.hpp"
 #include "slidefold/columns/lcs_blocks.hpp"
+#include "slidefold/interrupt.hpp"
 
 namespace slidefold {
 
@@ -78,10 +79,10 @@ void slide_first_chunk(const Op& op, std::size_t rows, std::size_t window, bool 
   if (rows == 0) return;
   auto csa = lift(0);
   emit(0, csa);
-  for (std::size_t i = 1; i < std::min(rows, window); ++i) {
+  in_blocks(1, std::min(rows, window), [&](std::size_t i) {
     csa = op.combine(csa, lift(i));
     emit(i, csa);
-  }
+  });
 }
 
 // The rows after the first chunk.
@@ -100,7 +101,9 @@ void slide_two_chains(const Op& op, std::size_t rows, std::size_t window, Lift& 
   lcs[last] = fold;
   for (std::size_t i = last; i-- > 1;) lcs[i] = fold = op.combine(lift(i), fold);
   std::size_t row = window;
+  RowPoll polled;
   for (; row + window <= rows; row += window) {
+    polled(window);
     State csa = lift(row);
     emit(row, merge(0, csa));
     if (last == 0) continue;
@@ -129,6 +132,7 @@ void slide_blocks(const Op& op, std::size_t rows, std::size_t window, std::size_
   LcsBlocks<Op, Lift> blocks(op, rows, window, block_rows, lift);
   auto block = blocks.block();
   for (std::size_t index = 0; index < blocks.count(); ++index) {
+    poll();
     blocks.make(index, block);
     blocks.use(index, block, emit);
   }
@@ -140,7 +144,9 @@ void slide_slices(Engine engine, std::size_t rows, std::size_t range, std::size_
                   bool partial, Lift& lift, Emit& emit) {
   const std::size_t tail = range % slide;
   std::size_t result = 0;
+  Pacer pace;
   for (std::size_t row = 0; rows - row >= slide; row += slide) {
+    pace();
     const std::size_t end = row + slide;
     engine.add(fold_rows(engine.op(), row, end - tail, lift), false);
     if (tail > 0) engine.add(fold_rows(engine.op(), end - tail, end, lift), true);

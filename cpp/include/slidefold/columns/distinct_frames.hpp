@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "slidefold/interrupt.hpp"
 #include "slidefold/operators/hyperloglog.hpp"
 
 namespace slidefold {
@@ -119,11 +120,16 @@ void distinct_frames(const HyperLogLog& op, const std::int64_t* lo, const std::i
                      std::size_t frames, EntryOf&& entry, Emit&& emit) {
   RegisterQueues queues(op);
   std::int64_t from = 0, to = 0;
+  Pacer pace;
   for (std::size_t i = 0; i < frames; ++i) {
+    pace();
     const std::int64_t left = std::min(lo[i], to);
     for (; from < left; ++from) queues.evict(from, entry(static_cast<std::size_t>(from)));
     if (to < lo[i]) from = to = lo[i];
-    for (; to < hi[i]; ++to) queues.insert(to, entry(static_cast<std::size_t>(to)));
+    for (; to < hi[i]; ++to) {
+      pace();
+      queues.insert(to, entry(static_cast<std::size_t>(to)));
+    }
     if (from < to) emit(i, queues.estimate());
   }
 }

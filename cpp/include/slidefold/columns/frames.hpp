@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "slidefold/interrupt.hpp"
 #include "slidefold/operator.hpp"
 #include "slidefold/storage/buffer.hpp"
 
@@ -45,7 +46,7 @@ inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   const std::int64_t reach = window.reach;
   std::size_t from = begin, to = begin;
-  for (std::size_t row = begin; row < end; ++row) {
+  in_blocks(begin, end, [&](std::size_t row) {
     const std::int64_t time = times[row];
     if (time >= least + reach) {  // else the window starts before all times
       from = first_since(times, from, end, time - reach);
@@ -58,7 +59,7 @@ inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_
     }
     lo[row] = static_cast<std::int64_t>(from);
     hi[row] = static_cast<std::int64_t>(to);
-  }
+  });
 }
 
 // The length of a rows window, if frames are those of one, group after group: frame i ends with row
@@ -94,11 +95,16 @@ template <class Runner, class Lift, class Emit>
 void fold_frames(Runner& runner, const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
                  Lift&& lift, Emit&& emit) {
   std::int64_t from = 0, to = 0;  // what the runner holds
+  Pacer pace;
   for (std::size_t i = 0; i < frames; ++i) {
     const std::int64_t left = std::min(lo[i], to);
     for (; from < left; ++from) runner.evict();
     if (to < lo[i]) from = to = lo[i];
-    for (; to < hi[i]; ++to) runner.insert(lift(static_cast<std::size_t>(to)));
+    for (; to < hi[i]; ++to) {
+      pace();
+      runner.insert(lift(static_cast<std::size_t>(to)));
+    }
+    pace();
     emit(i, runner.query(), from == to);
   }
 }
@@ -113,6 +119,7 @@ void fold_two_stacks(const Op& op, const std::int64_t* lo, const std::int64_t* h
   const State identity = op.identity();
   State front = identity;                      // of the rows from `flipped` to `to`
   std::int64_t base = 0, flipped = 0, to = 0;  // folds[i]: of the rows from base + i to `flipped`
+  RowPoll polled;
   for (std::size_t i = 0; i < frames; ++i) {
     if (lo[i] < flipped) {
       if (to < hi[i]) {
@@ -130,6 +137,7 @@ void fold_two_stacks(const Op& op, const std::int64_t* lo, const std::int64_t* h
     }
     base = lo[i];
     flipped = to = hi[i];
+    polled(1 + static_cast<std::size_t>(flipped - base));  // each row is in one flip at most
     if (base == flipped) {
       emit(i, identity, true);
       continue;
@@ -152,7 +160,7 @@ void fold_invertible(const Op& op, const std::int64_t* lo, const std::int64_t* h
                      std::size_t frames, Lift&& lift, Emit&& emit) {
   std::int64_t from = 0, to = 0;
   typename Op::State total = op.identity();
-  for (std::size_t i = 0; i < frames; ++i) {
+  in_blocks(0, frames, [&](std::size_t i) {
     if (lo[i] >= to) {
       from = to = lo[i];
       total = op.identity();
@@ -160,7 +168,7 @@ void fold_invertible(const Op& op, const std::int64_t* lo, const std::int64_t* h
     for (; to < hi[i]; ++to) total = op.combine(total, lift(static_cast<std::size_t>(to)));
     for (; from < lo[i]; ++from) total = op.remove(total, lift(static_cast<std::size_t>(from)));
     emit(i, total, from == to);
-  }
+  });
 }
 
 // How many rows of each frame are in each bin, bin after bin; rows in bin -1 are in none.
@@ -170,7 +178,9 @@ inline void count_bins(const std::int64_t* bins, const std::int64_t* lo, const s
   std::fill_n(held.data(), count + 1, 0);
   std::int64_t* const counts = held.data() + 1;
   std::int64_t from = 0, to = 0;
+  RowPoll rows;
   for (std::size_t i = 0; i < frames; ++i, out += count) {
+    rows(1 + count / 8);
     if (lo[i] >= to) {
       from = to = lo[i];
       std::fill_n(counts, count, 0);
@@ -186,7 +196,9 @@ inline void count_bins(const std::int64_t* bins, const std::int64_t* lo, const s
 template <class Emit>
 void first_rows(const std::int64_t* before, const std::int64_t* lo, const std::int64_t* hi,
                 std::size_t frames, Emit&& emit) {
+  RowPoll rows;
   for (std::size_t i = 0; i < frames; ++i) {
+    rows(1 + static_cast<std::size_t>(hi[i] - lo[i]));
     for (std::int64_t row = lo[i]; row < hi[i]; ++row) {
       if (before[row] < lo[i]) emit(i, row);
     }

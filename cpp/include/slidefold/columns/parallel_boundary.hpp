@@ -22,6 +22,7 @@
 #include "slidefold/algorithms/parallel_boundary.hpp"
 #include "slidefold/columns/boundary.hpp"
 #include "slidefold/columns/lcs_blocks.hpp"
+#include "slidefold/interrupt.hpp"
 
 namespace slidefold {
 
@@ -143,6 +144,7 @@ void slide_pipeline(const Op& op, std::size_t rows, std::size_t window, bool par
   LcsPipeline pipeline(blocks);
   slide_first_chunk(op, rows, window, partial, lift, emit);
   for (std::size_t index = 0; index < pipeline.count(); ++index) {
+    poll();
     blocks.use(index, pipeline.get(index), emit);
     pipeline.done();
   }

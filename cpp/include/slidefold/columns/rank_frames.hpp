@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "slidefold/interrupt.hpp"
 #include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
@@ -149,28 +150,33 @@ inline RankedColumn ranked(const std::int64_t* keys, std::size_t rows) {
   const auto bits = static_cast<unsigned>(std::bit_width(widest));
   const unsigned rest = bits > kBits * kPasses ? bits - kBits * kPasses : 0;
   Buffer<Pair> from(rows), to(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
+  in_blocks(0, rows, [&](std::size_t i) {
     from[i] = {static_cast<std::uint64_t>(keys[i]) - least, static_cast<std::uint32_t>(i)};
-  }
+  });
   for (unsigned shift = rest; shift < bits; shift += kBits) {
     std::vector<std::uint32_t> places(kMask + 1);
-    for (std::size_t i = 0; i < rows; ++i) ++places[(from[i].key >> shift) & kMask];
+    in_blocks(0, rows, [&](std::size_t i) { ++places[(from[i].key >> shift) & kMask]; });
     std::uint32_t total = 0;
     for (std::uint32_t& place : places) total += std::exchange(place, total);
-    for (std::size_t i = 0; i < rows; ++i) to[places[(from[i].key >> shift) & kMask]++] = from[i];
+    in_blocks(0, rows,
+              [&](std::size_t i) { to[places[(from[i].key >> shift) & kMask]++] = from[i]; });
     from.swap(to);
   }
+  Pacer pace;
   for (std::size_t start = 0, end = 0; rest > 0 && start < rows; start = end) {
     end = start + 1;
     while (end < rows && from[end].key >> rest == from[start].key >> rest) ++end;
+    pace();
     if (end - start == 1) continue;
-    std::stable_sort(from.data() + start, from.data() + end,
-                     [](const Pair& a, const Pair& b) { return a.key < b.key; });
+    std::stable_sort(from.data() + start, from.data() + end, [&](const Pair& a, const Pair& b) {
+      pace();
+      return a.key < b.key;
+    });
   }
-  for (std::size_t i = 0; i < rows; ++i) {
+  in_blocks(0, rows, [&](std::size_t i) {
     made.sorted[i] = static_cast<std::int64_t>(from[i].key + least);
     made.ranks[from[i].row] = static_cast<std::uint32_t>(i);
-  }
+  });
   return made;
 }
 
@@ -207,11 +213,16 @@ template <class Insert, class Erase, class Asked>
 void walk_frames(const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
                  Insert&& insert, Erase&& erase, Asked&& asked) {
   std::int64_t from = 0, to = 0;  // the rows that are held
+  Pacer pace;
   for (std::size_t i = 0; i < frames; ++i) {
+    pace();
     const std::int64_t left = std::min(lo[i], to);
     for (; from < left; ++from) erase(static_cast<std::size_t>(from));
     if (to < lo[i]) from = to = lo[i];
-    for (; to < hi[i]; ++to) insert(static_cast<std::size_t>(to));
+    for (; to < hi[i]; ++to) {
+      pace();
+      insert(static_cast<std::size_t>(to));
+    }
     if (from < to) asked(i);
   }
 }

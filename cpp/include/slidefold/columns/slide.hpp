@@ -13,23 +13,21 @@
 #include <utility>
 #include <vector>
 
+#include "slidefold/interrupt.hpp"
+
 namespace slidefold {
 
+// A window that drains is filled row by row, emptied, and filled again.
 template <class Algorithm, class Lift, class Emit>
-void slide(Algorithm& algorithm, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (row >= window) algorithm.evict();
-    algorithm.insert(lift(row));
-    emit(row, algorithm.query());
-  }
-}
-
-// Fills the window row by row, empties it, and starts over.
-template <class Algorithm, class Lift, class Emit>
-void drain(Algorithm& algorithm, std::size_t rows, std::size_t window, Lift&& lift, Emit&& emit) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (algorithm.size() == window) {
-      while (algorithm.size() > 0) algorithm.evict();
+void slide(Algorithm& algorithm, std::size_t rows, std::size_t window, bool drain, Lift&& lift,
+           Emit&& emit) {
+  const std::size_t leaving = drain ? window : 1;
+  std::size_t room = window;
+  Pacer pace;
+  for (std::size_t row = 0; row < rows; ++row, --room) {
+    pace();
+    if (room == 0) {
+      for (; room < leaving; ++room) algorithm.evict();
     }
     algorithm.insert(lift(row));
     emit(row, algorithm.query());
@@ -42,7 +40,9 @@ std::vector<std::int64_t> latencies(Algorithm& algorithm, std::size_t rows, std:
                                     Lift&& lift, Emit&& emit) {
   using Clock = std::chrono::steady_clock;
   std::vector<std::int64_t> steps(rows > window ? rows - window : 0);
+  Pacer pace;
   for (std::size_t row = 0; row < rows; ++row) {
+    pace();
     auto value = lift(row);
     const auto start = Clock::now();
     if (row >= window) algorithm.evict();

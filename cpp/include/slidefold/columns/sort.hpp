@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "slidefold/interrupt.hpp"
 #include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
@@ -59,17 +60,19 @@ inline std::vector<std::uint32_t> order_of(const std::int64_t* times, std::size_
   };
   const std::uint64_t widest = above(*most);
   Buffer<Pair> from(rows), to(rows);
-  for (std::size_t i = 0; i < rows; ++i) from[i] = {above(times[i]), static_cast<std::uint32_t>(i)};
+  in_blocks(0, rows,
+            [&](std::size_t i) { from[i] = {above(times[i]), static_cast<std::uint32_t>(i)}; });
   for (unsigned shift = 0; shift < 64 && (widest >> shift) != 0; shift += kBits) {
     std::vector<std::uint32_t> places(kMask + 1);
-    for (std::size_t i = 0; i < rows; ++i) ++places[(from[i].key >> shift) & kMask];
+    in_blocks(0, rows, [&](std::size_t i) { ++places[(from[i].key >> shift) & kMask]; });
     std::uint32_t total = 0;
     for (std::uint32_t& place : places) total += std::exchange(place, total);
-    for (std::size_t i = 0; i < rows; ++i) to[places[(from[i].key >> shift) & kMask]++] = from[i];
+    in_blocks(0, rows,
+              [&](std::size_t i) { to[places[(from[i].key >> shift) & kMask]++] = from[i]; });
     from.swap(to);
   }
   std::vector<std::uint32_t> order(rows);
-  for (std::size_t i = 0; i < rows; ++i) order[i] = from[i].row;
+  in_blocks(0, rows, [&](std::size_t i) { order[i] = from[i].row; });
   return order;
 }
 
@@ -80,7 +83,7 @@ inline void sort_rows(const GroupedTimes& given, const std::int64_t* starts, std
   const std::vector<std::uint32_t> by_time = order_of(given.times, given.rows);
   std::vector<std::uint32_t> next;
   if (given.groups != nullptr) next.assign(starts, starts + given.count);
-  for (std::size_t i = 0; i < given.rows; ++i) {
+  in_blocks(0, given.rows, [&](std::size_t i) {
     const std::uint32_t row = by_time.empty() ? static_cast<std::uint32_t>(i) : by_time[i];
     const std::uint32_t place = given.groups == nullptr
                                     ? static_cast<std::uint32_t>(i)
@@ -88,7 +91,7 @@ inline void sort_rows(const GroupedTimes& given, const std::int64_t* starts, std
     order[place] = row;
     places[row] = place;
     in_order[place] = given.times[row];
-  }
+  });
 }
 
 // Numbers keys from 0 in order of first appearance, if they lie so close together that a table of
@@ -101,11 +104,11 @@ inline std::size_t number_keys(const std::int64_t* keys, std::size_t rows, std::
   if (width >= 2 * rows + 1024) return 0;
   std::vector<std::int32_t> number(width + 1, -1);
   std::int32_t count = 0;
-  for (std::size_t i = 0; i < rows; ++i) {
+  in_blocks(0, rows, [&](std::size_t i) {
     std::int32_t& own = number[static_cast<std::uint64_t>(keys[i]) - first];
     if (own < 0) own = count++;
     numbers[i] = own;
-  }
+  });
   return static_cast<std::size_t>(count);
 }
 

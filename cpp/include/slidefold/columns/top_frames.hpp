@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "slidefold/interrupt.hpp"
 #include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
@@ -64,10 +65,15 @@ inline void top_frames(const std::int64_t* keys, const std::int64_t* lo, const s
   TopList back(k), front(k);
   Buffer<TopList::Change> changes;
   std::int64_t base = 0, at = 0, flipped = 0, to = 0;
+  Pacer pace;
   for (std::size_t i = 0; i < frames; ++i) {
+    pace();
     if (lo[i] < flipped) {
       for (; at < lo[i]; ++at) back.undo(changes[static_cast<std::size_t>(at - base)]);
-      for (; to < hi[i]; ++to) front.insert(keys[to]);
+      for (; to < hi[i]; ++to) {
+        pace();
+        front.insert(keys[to]);
+      }
     } else {
       base = at = lo[i];
       flipped = to = hi[i];
@@ -77,8 +83,10 @@ inline void top_frames(const std::int64_t* keys, const std::int64_t* lo, const s
       if (rows > changes.size()) {
         changes = Buffer<TopList::Change>(std::max(rows, 2 * changes.size()));
       }
-      for (std::size_t row = rows; row-- > 0;)
+      for (std::size_t row = rows; row-- > 0;) {
+        pace();
         changes[row] = back.insert(keys[base + static_cast<std::int64_t>(row)]);
+      }
     }
     const std::int64_t* a = back.keys().data();
     const std::int64_t* const a_end = a + back.keys().size();

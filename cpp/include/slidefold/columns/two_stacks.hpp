@@ -13,8 +13,10 @@
 // Paper: daba-in-order, section 4.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
+#include "slidefold/interrupt.hpp"
 #include "slidefold/operator.hpp"
 #include "slidefold/storage/buffer.hpp"
 
@@ -35,12 +37,15 @@ class TwoStacksColumn {
     fill(0);
     std::size_t base = window_;
     bool downwards = false;
-    for (; base + window_ <= rows_; base += window_) {
-      if constexpr (cheap_lift_v<Op>) {
-        downwards ? overlapped_block<true>(base) : overlapped_block<false>(base);
-        downwards = !downwards;
-      } else {
-        block(base);
+    for (; base + window_ <= rows_; poll()) {
+      const std::size_t stop = std::min(rows_, base + std::max(window_, kPollRows));
+      for (; base + window_ <= stop; base += window_) {
+        if constexpr (cheap_lift_v<Op>) {
+          downwards ? overlapped_block<true>(base) : overlapped_block<false>(base);
+          downwards = !downwards;
+        } else {
+          block(base);
+        }
       }
     }
     if (base < rows_) downwards ? rest<true>(base) : rest<false>(base);
@@ -50,13 +55,16 @@ class TwoStacksColumn {
     if (window_ == 1) return each();
     if (window_ < rows_) folds_ = Buffer<State>(window_);
     std::size_t base = 0;
-    for (; rows_ - base > window_; base += window_) fill(base);
+    for (RowPoll polled; rows_ - base > window_; base += window_) {
+      polled(window_);
+      fill(base);
+    }
     grow(base);
   }
 
  private:
   void each() {
-    for (std::size_t row = 0; row < rows_; ++row) emit_(row, lift_(row));
+    in_blocks(0, rows_, [&](std::size_t row) { emit_(row, lift_(row)); });
   }
 
   // The column's last rows, if the window was empty before.
@@ -64,10 +72,10 @@ class TwoStacksColumn {
     if (base == rows_) return;
     State prefix = lift_(base);
     emit_(base, prefix);
-    for (std::size_t row = base + 1; row < rows_; ++row) {
+    in_blocks(base + 1, rows_, [&](std::size_t row) {
       prefix = op_.combine(prefix, lift_(row));
       emit_(row, prefix);
-    }
+    });
   }
 
   // A block of rows into an empty window, and the flip after it.
@@ -79,20 +87,20 @@ class TwoStacksColumn {
     if constexpr (cheap_lift_v<Op>) {
       State suffix = lift_(base + far);
       folds[far] = suffix;
-      for (std::size_t i = 1; i <= far; ++i) {
+      in_blocks(1, window_, [&](std::size_t i) {
         prefix = op_.combine(prefix, lift_(base + i));
         suffix = op_.combine(lift_(base + far - i), suffix);
         emit_(base + i, prefix);
         folds[far - i] = suffix;
-      }
+      });
     } else {
       folds[0] = prefix;
-      for (std::size_t i = 1; i <= far; ++i) {
+      in_blocks(1, window_, [&](std::size_t i) {
         const State value = lift_(base + i);
         prefix = op_.combine(prefix, value);
         emit_(base + i, prefix);
         folds[i] = value;
-      }
+      });
       flip(0);
     }
   }
@@ -100,10 +108,11 @@ class TwoStacksColumn {
   void flip(std::size_t first) {
     State* const folds = folds_.data();
     State suffix = folds[window_ - 1];
-    for (std::size_t i = window_ - 1; i-- > first;) {
+    in_blocks(first + 1, window_, [&](std::size_t step) {
+      const std::size_t i = window_ - 1 - (step - first);
       suffix = op_.combine(folds[i], suffix);
       folds[i] = suffix;
-    }
+    });
   }
 
   void block(std::size_t base) {
@@ -111,12 +120,12 @@ class TwoStacksColumn {
     State* const folds = folds_.data();
     State prefix = lift_(base);
     emit_(base, op_.combine(folds[1], prefix));
-    for (std::size_t i = 1; i < far; ++i) {
+    in_blocks(1, far, [&](std::size_t i) {
       const State value = lift_(base + i);
       prefix = op_.combine(prefix, value);
       emit_(base + i, op_.combine(folds[i + 1], prefix));
       folds[i] = value;
-    }
+    });
     folds[far] = lift_(base + far);
     emit_(base + far, op_.combine(prefix, folds[far]));
     flip(1);
@@ -137,12 +146,12 @@ class TwoStacksColumn {
     State suffix = lift_(base + far);
     emit_(base, op_.combine(before<kDownwards>(1), prefix));
     folds_[kDownwards ? far : 0] = suffix;
-    for (std::size_t i = 1; i < far; ++i) {
+    in_blocks(1, far, [&](std::size_t i) {
       prefix = op_.combine(prefix, lift_(base + i));
       suffix = op_.combine(lift_(base + far - i), suffix);
       emit_(base + i, op_.combine(before<kDownwards>(i + 1), prefix));
       folds_[kDownwards ? far - i : i] = suffix;
-    }
+    });
     emit_(base + far, op_.combine(prefix, lift_(base + far)));
   }
 
@@ -150,10 +159,10 @@ class TwoStacksColumn {
   void rest(std::size_t base) {
     State prefix = lift_(base);
     emit_(base, op_.combine(before<kDownwards>(1), prefix));
-    for (std::size_t i = 1; base + i < rows_; ++i) {
+    in_blocks(1, rows_ - base, [&](std::size_t i) {
       prefix = op_.combine(prefix, lift_(base + i));
       emit_(base + i, op_.combine(before<kDownwards>(i + 1), prefix));
-    }
+    });
   }
 
   const Op& op_;

@@ -36,7 +36,9 @@ struct CountMin {
     bool operator==(const Counted&) const = default;
     template <class Archive>
     void archive(Archive& a) {
-      a(hash, count);
+      a(hash);
+      a.count(count);
+      if constexpr (Archive::kLoading) expect(count > 0, "a value was counted that never came");
     }
   };
   struct State {
@@ -46,7 +48,10 @@ struct CountMin {
 
   template <class Archive>
   void archive(Archive& a, State& state) const {
-    a(state.few, state.cells);
+    a(state.few);
+    const std::size_t cells = a.length(state.cells.size(), sizeof(std::int64_t));
+    if constexpr (Archive::kLoading) state.cells.assign(cells, 0);
+    for (std::int64_t& n : state.cells) a.count(n);
     const auto before = [](const Counted& x, const Counted& y) { return x.hash >= y.hash; };
     expect(state.cells.empty() || (state.cells.size() == width * depth && state.few.empty()),
            "the counters are not those of this table");

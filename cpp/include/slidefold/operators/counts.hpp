@@ -84,15 +84,23 @@ class Histogram {
   };
   using Out = std::vector<std::int64_t>;
 
-  explicit Histogram(const std::vector<double>& edges) {
-    for (const double edge : edges) starts_.push_back(at_or_above(edge));
+ private:
+  using Edge = std::conditional_t<std::is_integral_v<T>, int128, double>;
+
+ public:
+  // Values may travel as codes that are `shift` smaller than they are.
+  explicit Histogram(const std::vector<double>& edges, Edge shift = 0) {
+    for (const double edge : edges) starts_.push_back(at_or_above(edge) - shift);
     starts_.pop_back();
-    last_ = at_or_below(edges.back());
+    last_ = at_or_below(edges.back()) - shift;
   }
 
   template <class Archive>
   void archive(Archive& a, State& state) const {
-    a(state.bin, state.counts);
+    a(state.bin);
+    const std::size_t counts = a.length(state.counts.size(), sizeof(std::int64_t));
+    if constexpr (Archive::kLoading) state.counts.assign(counts, 0);
+    for (std::int64_t& n : state.counts) a.count(n);
     const auto bins = static_cast<std::int64_t>(starts_.size());
     expect(state.counts.empty() ? -1 <= state.bin && state.bin < bins
                                 : state.bin == -1 && state.counts.size() == starts_.size(),
@@ -125,8 +133,6 @@ class Histogram {
   bool same(const State& a, const State& b) const { return lower(a) == lower(b); }
 
  private:
-  using Edge = std::conditional_t<std::is_integral_v<T>, int128, double>;
-
   static Edge at_or_above(double edge) { return rounded(std::ceil(edge), edge); }
   static Edge at_or_below(double edge) { return rounded(std::floor(edge), edge); }
   static Edge rounded(double whole, double edge) {

@@ -87,7 +87,8 @@ struct ExtremeCount {
     std::int64_t n = 0;
     template <class Archive>
     void archive(Archive& a) {
-      a(key, n);
+      a(key);
+      a.count(n);
     }
   };
   using Out = std::int64_t;

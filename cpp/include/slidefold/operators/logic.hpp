@@ -27,6 +27,10 @@ struct Truth {
   State remove(State whole, State older) const { return whole - older; }
   Out lower(State state) const { return (state > 0) == (kind == Quantifier::kAny); }
   bool same(State a, State b) const { return a == b; }
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a.count(state);
+  }
 };
 
 enum class Bitwise { kAnd, kOr, kXor };

@@ -48,10 +48,25 @@ struct MomentSketch {
 
   template <class Archive>
   void archive(Archive& a, State& state) const {
-    a(state.n, state.low, state.high, state.pivot, state.offset, state.unit, state.wild,
-      state.sums);
-    expect(state.sums.empty() || state.sums.size() == k - 1, "the moments are not as many");
-    expect(std::abs(static_cast<double>(state.unit)) < 2000, "the unit of the moments is no float");
+    a.count(state.n);
+    a(state.low, state.high, state.pivot, state.offset, state.unit);
+    a.count(state.wild);
+    a(state.sums);
+    if constexpr (Archive::kLoading) {
+      expect(state.sums.empty() || state.sums.size() == k - 1, "the moments are not as many");
+      expect(-2000 < state.unit && state.unit < 2000, "the unit of the moments is no float");
+      const double range = state.high - state.low;
+      const bool spans = -1e300 <= state.low && state.low <= state.high && state.high <= 1e300;
+      const bool placed = state.low <= state.pivot && state.pivot <= state.high &&
+                          std::abs(state.offset) <= 2 * range;
+      expect(state.n == 0 || (spans && placed), "the moments are not those of values");
+      if (state.sums.empty()) return;
+      // Powers of deviations below the unit; rounding may add to their sum.
+      const bool small = std::all_of(state.sums.begin(), state.sums.end(),
+                                     [&](double sum) { return std::abs(sum) <= 2 * state.n; });
+      expect(range > 0 && state.n > 1 && small && state.unit == std::ilogb(range) + 1,
+             "the moments are not those of values");
+    }
   }
 
   State identity() const { return {}; }

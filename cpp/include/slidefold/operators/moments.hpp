@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "slidefold/operator.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -29,7 +30,9 @@ struct Var {
     double n = 0, pivot = 0, offset = 0, m2 = 0;  // the mean is pivot + offset
     template <class Archive>
     void archive(Archive& a) {
-      a(n, pivot, offset, m2);
+      a.count(n);
+      a(pivot, offset, m2);
+      if constexpr (Archive::kLoading) expect(!(m2 < 0), "a sum of squares is negative");
     }
   };
   using Out = double;
@@ -71,7 +74,8 @@ struct Geomean {
     std::int64_t n = 0;
     template <class Archive>
     void archive(Archive& a) {
-      a(log_sum, n);
+      a(log_sum);
+      a.count(n);
     }
   };
   using Out = double;

@@ -44,7 +44,10 @@ struct NaiveBayes {
     auto key() const { return std::tie(label, feature, value); }
     template <class Archive>
     void archive(Archive& a) {
-      a(label, feature, value, n);
+      a(label, feature, value);
+      a.count(n);
+      if constexpr (!Archive::kLoading) return;
+      expect(n > 0 && feature >= -1, "a value was counted that never came");
     }
     bool operator==(const Entry& other) const { return key() == other.key() && n == other.n; }
   };

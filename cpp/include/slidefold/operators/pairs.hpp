@@ -20,6 +20,7 @@
 
 #include "slidefold/operators/arithmetic.hpp"
 #include "slidefold/operators/extremes.hpp"
+#include "slidefold/storage/archive.hpp"
 
 namespace slidefold {
 
@@ -42,6 +43,7 @@ struct TwoColumns {
 
   static constexpr bool needs_xx = kind == Joint::kCorrelation;
   static constexpr bool needs_yy = kind != Joint::kCovariance;
+  static constexpr const char* kNegative = "a sum of squares is negative";
   template <int which>
   struct None {};  // two types: objects of one type cannot share a place
 
@@ -56,9 +58,12 @@ struct TwoColumns {
     [[no_unique_address]] std::conditional_t<needs_xx, double, None<1>> xx{};
     template <class Archive>
     void archive(Archive& a) {
-      a(n, x_pivot, y_pivot, x_offset, y_offset, xy);
+      a.count(n);
+      a(x_pivot, y_pivot, x_offset, y_offset, xy);
       if constexpr (needs_yy) a(yy);
       if constexpr (needs_xx) a(xx);
+      if constexpr (Archive::kLoading && needs_yy) expect(!(yy < 0), kNegative);
+      if constexpr (Archive::kLoading && needs_xx) expect(!(xx < 0), kNegative);
     }
   };
   using Out = double;
@@ -127,6 +132,8 @@ struct DecayedMean {
     template <class Archive>
     void archive(Archive& a) {
       a(newest, weight, mean);
+      if constexpr (!Archive::kLoading) return;
+      expect(!(weight < 0) && !(weight > 0x1p62), "a weight is negative or too large");
     }
   };
   using Out = double;
@@ -136,7 +143,8 @@ struct DecayedMean {
   State combine(const State& older, const State& newer) const {
     if (older.weight == 0) return newer;
     if (newer.weight == 0) return older;
-    const double ahead = distance(newer.newest, older.newest);
+    // Equal infinities are no distance apart; their difference would be NaN.
+    const double ahead = newer.newest == older.newest ? 0 : distance(newer.newest, older.newest);
     const double faded = ahead == 0 ? 1 : std::exp2(-std::abs(ahead) / half_life);
     const bool newer_leads = ahead >= 0;
     const double older_weight = newer_leads ? older.weight * faded : older.weight;

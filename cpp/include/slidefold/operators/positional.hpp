@@ -36,6 +36,7 @@ struct Maybe {
   void archive(Archive& a) {
     a(value);
     a(some);
+    expect(some == 0 || some == 1, "a truth value is neither 0 nor 1");
   }
 };
 

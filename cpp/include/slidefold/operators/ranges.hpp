@@ -32,6 +32,7 @@ struct Extent {
   template <class Archive>
   void archive(Archive& a) {
     a(low, high);
+    expect(low <= high || *this == Extent{}, "the smallest value is larger than the largest");
   }
 };
 
@@ -78,7 +79,9 @@ struct RelativeVariation {
     std::int64_t unused = 0;  // fills what alignment would leave open
     template <class Archive>
     void archive(Archive& a) {
-      a(sum, span, n);
+      archive_sum(a, sum);
+      a(span);
+      a.count(n);
     }
   };
   using Out = double;
@@ -114,6 +117,7 @@ struct M4 {
     template <class Archive>
     void archive(Archive& a) {
       a(first, last, span, some);
+      expect(some == 0 || some == 1, "a truth value is neither 0 nor 1");
     }
   };
   using Out = Corners<T>;

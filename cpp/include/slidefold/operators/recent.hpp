@@ -13,9 +13,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "slidefold/operators/extremes.hpp"
 #include "slidefold/operators/hash.hpp"
 #include "slidefold/operators/positional.hpp"
 #include "slidefold/storage/archive.hpp"
@@ -94,8 +96,22 @@ struct CollectDistinct {
   bool same(const State& a, const State& b) const {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_value<T>);
   }
+  template <class Archive>
+  void archive(Archive& a, State& state) const {
+    a(state);
+    if constexpr (Archive::kLoading) expect(distinct(state), "a value is there twice");
+  }
 
  private:
+  static bool distinct(State values) {
+    if (values.size() < 2) return true;
+    std::sort(values.begin(), values.end(), [](const T& a, const T& b) {
+      if constexpr (std::is_floating_point_v<T>) return key_of(a) < key_of(b);
+      return a < b;
+    });
+    return std::adjacent_find(values.begin(), values.end(), same_value<T>) == values.end();
+  }
+
   // Finds values of `older` in a table of their positions, with linear probing.
   static void absorb_many(State& older, const State& newer) {
     const std::size_t known = older.size();

@@ -68,8 +68,8 @@ struct TextExtremeCount {
     std::int64_t n = 0;
     template <class Archive>
     void archive(Archive& a) {
-      a(n, value);
-      expect(n >= 0, "a count is negative");
+      a.count(n);
+      a(value);
     }
   };
   using Out = std::int64_t;

@@ -5,7 +5,9 @@
 //   operator whose states need it (an erased one, one that validates) by `archive(a, state)`.
 // Invariants: I1 equal states give equal bytes: fields are written, never padding or spare memory.
 //   I2 a loader never reads past its end, and asks for no more memory than the bytes that are left
-//   account for. I3 what is loaded is checked: bools, texts, lengths here, the rest by its type.
+//   account for. I3 what is loaded is checked: bools, texts, lengths, counts and sums here, the
+//   rest by its type. I4 what a loader has read as counts and sums can be added up without
+//   overflow.
 // Cost: O(bytes).
 // Paper: none.
 #pragma once
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -127,6 +130,11 @@ class Saver {
     return count;
   }
 
+  // How many values a state stands for, and their exact sum.
+  void count(const std::int64_t& n) { save(n); }
+  void count(const double& n) { save(n); }
+  void total(const archiving::Wide& sum) { save(sum); }
+
   // Any bytes; a std::string that is visited as a value is a text.
   void blob(const std::string& bytes) {
     length(bytes.size());
@@ -177,6 +185,25 @@ class Loader {
     return static_cast<std::size_t>(count);
   }
 
+  // A fold adds each of the counts and sums at most once, so the whole must fit. Windows of that
+  // many values do not exist: at 10 ns per value they take a thousand years to fill.
+  void count(std::int64_t& n) {
+    load(n);
+    expect(0 <= n && n <= counts_left_, "a count is negative or too large");
+    counts_left_ -= n;
+  }
+  void count(double& n) {
+    load(n);
+    const bool fits = 0 <= n && n <= static_cast<double>(counts_left_);
+    expect(fits && n == std::floor(n), "a count is negative, too large or no whole number");
+    counts_left_ -= std::min(static_cast<std::int64_t>(n), counts_left_);
+  }
+  void total(archiving::Wide& sum) {
+    load(sum);
+    expect(-sums_left_ <= sum && sum <= sums_left_, "a sum is too large");
+    sums_left_ -= sum < 0 ? -sum : sum;
+  }
+
   void blob(std::string& bytes) { bytes = take(length()); }
 
   std::size_t left() const { return bytes_.size(); }
@@ -214,6 +241,8 @@ class Loader {
   }
 
   std::string_view bytes_;
+  std::int64_t counts_left_ = std::int64_t{1} << 62;
+  archiving::Wide sums_left_ = archiving::Wide{1} << 126;
 };
 
 // One state of an operator; at least one byte.

@@ -43,6 +43,7 @@ class Arena {
         mask_(other.mask_),
         open_(other.open_),
         vacant_(other.vacant_),
+        unused_(other.unused_),
         used_(other.used_),
         room_(other.room_) {
     chunks_.reserve(other.chunks_.size());
@@ -72,7 +73,8 @@ class Arena {
   std::size_t bytes() const {
     std::size_t total = chunks_.capacity() * sizeof(Chunk) + room_ * slab_.stride();
     for (const Chunk& chunk : chunks_) total += chunk.map.capacity() * sizeof(std::uint64_t);
-    return total + (open_.capacity() + vacant_.capacity()) * sizeof(std::uint32_t);
+    return total +
+           (open_.capacity() + vacant_.capacity() + unused_.capacity()) * sizeof(std::uint32_t);
   }
 
   // A node as its last owner left it. Other nodes may move.
@@ -102,7 +104,23 @@ class Arena {
       chunk.place = static_cast<std::uint32_t>(open_.size());
       open_.push_back(c);
     }
-    if (chunk.used == 0 && 4 * (room_ - chunk.size) >= 5 * used_ + 4 * chunk.size) give_back(c);
+    if (chunk.used == 0 && !std::exchange(chunk.listed, true)) unused_.push_back(c);
+    while (!unused_.empty() && (chunks_[unused_.back()].used != 0 || idle(unused_.back()))) {
+      const std::uint32_t last = unused_.back();
+      unused_.pop_back();
+      chunks_[last].listed = false;
+      if (chunks_[last].used == 0) give_back(last);
+    }
+  }
+
+  // Calls visit(node) for all nodes, free ones too.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Chunk& chunk : chunks_) {
+      for (std::size_t i = 0; chunk.data != nullptr && i < chunk.size; ++i) {
+        visit(chunk.data + i * slab_.stride());
+      }
+    }
   }
 
   bool live(NodeId id) const {
@@ -124,6 +142,8 @@ class Arena {
       used += chunk.used;
       room += chunk.size;
       open += free != 0;
+      const auto c = static_cast<std::uint32_t>(&chunk - chunks_.data());
+      require(chunk.used != 0 || !idle(c), "arena I3: an idle chunk is given back");
     }
     require(used == used_ && room == room_, "arena I1: the totals are the sums over the chunks");
     require(open == open_.size(), "arena I2: the open list holds the chunks with a free node");
@@ -143,7 +163,14 @@ class Arena {
     std::uint32_t used = 0;
     std::uint32_t hint = 0;   // where to look for a free node first
     std::uint32_t place = 0;  // in open_, while it has a free node
+    bool listed = false;      // in unused_
   };
+
+  // Whether a chunk that is not used is more than may be kept.
+  bool idle(std::uint32_t c) const {
+    const std::size_t size = chunks_[c].size;
+    return 4 * (room_ - size) >= 5 * used_ + 4 * size;
+  }
 
   std::size_t place(NodeId id) const { return (id & mask_) * slab_.stride(); }
 
@@ -235,6 +262,7 @@ class Arena {
     bases_.swap(other.bases_);
     open_.swap(other.open_);
     vacant_.swap(other.vacant_);
+    unused_.swap(other.unused_);
     std::swap(used_, other.used_);
     std::swap(room_, other.room_);
   }
@@ -247,6 +275,7 @@ class Arena {
   std::vector<std::byte*> bases_;      // of the chunks, for a node's address in one look
   std::vector<std::uint32_t> open_;    // chunks with a free node, the next to use last
   std::vector<std::uint32_t> vacant_;  // places in chunks_ whose chunk was given back
+  std::vector<std::uint32_t> unused_;  // chunks that were unused once, and may be so still
   std::size_t used_ = 0;
   std::size_t room_ = 0;
 };

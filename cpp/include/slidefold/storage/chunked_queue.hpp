@@ -114,6 +114,12 @@ class ChunkedQueue {
     if (chunk_of(gone) != chunk_of(first_)) recycle(chunk_of(gone));
   }
 
+  // Calls visit(element) for all elements.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (Cursor at = first_; at != last_; at = next(at)) visit(*at);
+  }
+
   // Saves or loads the elements; visit(element) does so for one of them.
   template <class Archive, class Visit>
   void archive(Archive& a, const Visit& visit) {

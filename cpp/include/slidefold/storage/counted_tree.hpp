@@ -7,7 +7,9 @@
 // counts
 //   are those of its children. I3 all leaves have the same depth. I4 every node but the root is at
 //   least a quarter full; an inner root has two children. I5 a node is in the tree or waits, once.
-// Cost: insert, erase and select O(log n); 11 to 32 bytes a key of 64 bits.
+// Cost: insert, erase and select O(log n); 11 to 32 bytes a key of 64 bits. When fewer than an
+// eighth
+//   of the leaves are used, erase builds the tree anew, at O(n): amortised O(1).
 // Paper: none; the order statistics behind median and quantile, which are no monoids.
 #pragma once
 
@@ -15,6 +17,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "slidefold/operator.hpp"
@@ -59,6 +63,10 @@ class CountedTreeOf {
       root_ = only;
       --height_;
     }
+    if (leaves_.size() > kFewLeaves &&
+        8 * (leaves_.size() - free_leaves_.size()) < leaves_.size()) {
+      rebuild();
+    }
     return true;
   }
 
@@ -83,6 +91,14 @@ class CountedTreeOf {
     return {at, known ? after : at};
   }
 
+  // How many keys are smaller, and how many are not larger.
+  std::size_t rank(const Key& key) const {
+    return count_while([&](const Key& other) { return other < key; });
+  }
+  std::size_t rank_behind(const Key& key) const {
+    return count_while([&](const Key& other) { return !(key < other); });
+  }
+
   void check() const {
     std::vector<int> leaves(leaves_.size(), 0), inners(inners_.size(), 0);
     for (const Index free : free_leaves_) ++leaves[free];
@@ -97,8 +113,30 @@ class CountedTreeOf {
 
  private:
   using Index = std::uint32_t;
+
+  // How many keys come before the first for which `before` is false.
+  template <class Before>
+  std::size_t count_while(Before&& before) const {
+    if (size_ == 0) return 0;
+    std::size_t count = 0;
+    Index node = root_;
+    for (unsigned level = height_; level > 0; --level) {
+      const Inner& inner = inners_[node];
+      std::size_t i = 0;  // the last child that starts before it
+      while (i + 1 < inner.n && before(inner.entries[i + 1].lowest)) {
+        count += inner.entries[i++].count;
+      }
+      node = inner.entries[i].child;
+    }
+    const Leaf& leaf = leaves_[node];
+    const auto end = leaf.keys.begin() + leaf.n;
+    return count + static_cast<std::size_t>(std::partition_point(leaf.keys.begin(), end, before) -
+                                            leaf.keys.begin());
+  }
+
   // Measured at 100k random keys in a rows window: 64 and 32 are the fastest powers of two.
   static constexpr std::size_t kLeaf = 64, kInner = 32;
+  static constexpr std::size_t kFewLeaves = 32;
   struct Leaf {
     std::uint32_t n = 0;
     std::array<Key, kLeaf> keys;
@@ -118,6 +156,22 @@ class CountedTreeOf {
     Key lowest{};
     std::size_t count = 0;
   };
+
+  // The same keys without the nodes that wait. Where there is no memory for it, nothing changes.
+  void rebuild() {
+    try {
+      CountedTreeOf anew;
+      if (size_ > 0) copy_below(root_, height_, anew);
+      *this = std::move(anew);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  void copy_below(Index at, unsigned level, CountedTreeOf& into) const {
+    for (std::size_t i = 0; i < items(at, level); ++i) {
+      level == 0 ? into.insert(leaves_[at].keys[i])
+                 : copy_below(inners_[at].entries[i].child, level - 1, into);
+    }
+  }
 
   template <class Node>
   static Index fresh(std::vector<Node>& nodes, std::vector<Index>& free) {

@@ -5,10 +5,13 @@
 // Invariants: I1 every used slot is in the table once, at or after its hash's place with no gap
 //   between. I2 at most 3/4 of the table is used. I3 a slot is used or free, never both.
 // Cost: find, add and remove O(1) on average; removal moves followers back, so there are no graves.
+//   Free slots keep their room until compact() is called; where it is called whenever sparse() says
+//   so, that is amortised O(1) a removal.
 // Paper: none.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -83,6 +86,32 @@ class KeyTable {
     --used_;
   }
 
+  // Whether most slots are free, and there are many.
+  bool sparse() const { return slots() > kFew && 4 * used_ < slots(); }
+
+  // Numbers the keys anew, in the order of their slots, and gives back what is not needed then. The
+  // result is the new slot of each old one, kNoSlot if that was free.
+  std::vector<Slot> compact() {
+    KeyTable fresh;  // all memory first: nothing is lost where there is none
+    fresh.keys_.reserve(used_);
+    fresh.hashes_.reserve(used_);
+    fresh.live_.assign(used_, 1);
+    if (used_ > 0) {
+      fresh.table_.assign(std::max<std::size_t>(16, std::bit_ceil(2 * used_)), kNoSlot);
+    }
+    std::vector<Slot> moved(slots(), kNoSlot);
+    for (std::size_t slot = 0; slot < slots(); ++slot) {
+      if (live_[slot] == 0) continue;
+      moved[slot] = static_cast<Slot>(fresh.keys_.size());
+      fresh.keys_.push_back(std::move(keys_[slot]));
+      fresh.hashes_.push_back(hashes_[slot]);
+    }
+    fresh.used_ = used_;
+    fresh.fill_table();
+    *this = std::move(fresh);
+    return moved;
+  }
+
   std::size_t bytes() const {
     std::size_t total = table_.capacity() * sizeof(Slot) + free_.capacity() * sizeof(Slot) +
                         keys_.capacity() * sizeof(Key) + hashes_.capacity() * 4 + live_.capacity();
@@ -112,14 +141,19 @@ class KeyTable {
   std::size_t place(std::uint32_t hash) const { return hash & mask(); }
   std::size_t next(std::size_t at) const { return (at + 1) & mask(); }
 
+  static constexpr std::size_t kFew = 64;
+
   void grow() {
-    std::vector<Slot> bigger(std::max<std::size_t>(16, 2 * table_.size()), kNoSlot);
-    table_.swap(bigger);
-    for (const Slot slot : bigger) {
-      if (slot == kNoSlot) continue;
+    table_ = std::vector<Slot>(std::max<std::size_t>(16, 2 * table_.size()), kNoSlot);
+    fill_table();
+  }
+
+  void fill_table() {
+    for (std::size_t slot = 0; slot < slots(); ++slot) {
+      if (live_[slot] == 0) continue;
       std::size_t at = place(hashes_[slot]);
       while (table_[at] != kNoSlot) at = next(at);
-      table_[at] = slot;
+      table_[at] = static_cast<Slot>(slot);
     }
   }
 

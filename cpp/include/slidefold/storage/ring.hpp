@@ -4,8 +4,10 @@
 //   position & (2^k - 1). Elements live at [first_, last_).
 // Invariants: I1 last_ - first_ <= slots. I2 slots outside the elements hold State{} unless a
 //   transaction is open. I3 the journal holds elements that the transaction found, none it pushed.
-// Cost: every operation O(1); push_back and shrink amortised (a doubling or halving copy); dropping
-//   many O(1) unless they own something.
+// Cost: every operation O(1), what grows or shrinks it amortised (a doubling or halving copy); a
+//   ring is halved when less than a quarter of it is used, but never below what was reserved or
+//   below 64 slots.
+//   Dropping many O(1) unless they own something.
 // Paper: none; the deque of daba-in-order, Definition 4, where amortised growth is allowed.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -43,8 +46,14 @@ class Ring {
   Cursor at(std::size_t rank) const { return first_ + rank; }
   std::size_t rank(Cursor at) const { return static_cast<std::size_t>(at - first_); }
 
+  // Room that stays.
   void reserve(std::size_t count) {
+    least_ = std::max(least_, std::bit_ceil(count));
     if (slots_.size() < count) resize(std::bit_ceil(std::max(count, kSmallest)));
+  }
+  // So that the next push_back does not fail.
+  void make_room() {
+    if (last_ - held_from() == slots_.size()) grow();
   }
 
   void set(Cursor at, T value) {
@@ -56,7 +65,7 @@ class Ring {
   }
 
   void push_back(T value) {
-    if (last_ - held_from() == slots_.size()) grow();
+    make_room();
     slots_[last_ & mask_] = std::move(value);
     ++last_;
   }
@@ -69,6 +78,7 @@ class Ring {
       }
     }
     release(first_++);
+    if (sparse()) shrink();
   }
 
   void drop_front(std::size_t count) {
@@ -77,6 +87,7 @@ class Ring {
       while (first_ < until) pop_front();
     }
     first_ = until;
+    while (shrink()) continue;
   }
 
   void pop_back() {
@@ -95,12 +106,22 @@ class Ring {
     while (!empty()) pop_front();
   }
 
-  // Halves a ring that is less than a quarter full; says whether it did.
-  bool shrink() {
-    const Cursor until = open_ ? std::max(last_, saved_last_) : last_;
-    if (slots_.size() <= kSmallest || 4 * (until - held_from()) >= slots_.size()) return false;
-    resize(slots_.size() / 2);
+  // Halves a ring that is less than a quarter full, unless a transaction is open; says whether it
+  // did. `used` counts elements that it may soon hold as well.
+  bool shrink(std::size_t used = 0) {
+    if (open_ || !sparse() || 4 * used >= slots_.size()) return false;
+    try {
+      resize(slots_.size() / 2);
+    } catch (const std::bad_alloc&) {  // no memory to make it smaller: it stays as it is
+      return false;
+    }
     return true;
+  }
+
+  // Calls visit(element) for all elements.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (Cursor at = first_; at != last_; ++at) visit(slots_[at & mask_]);
   }
 
   // Empties the ring; its next element will be at this position.
@@ -135,9 +156,11 @@ class Ring {
     saved_last_ = last_;
   }
 
-  void commit() {
+  // `used` as for shrink.
+  void commit(std::size_t used = 0) {
     for (Cursor at = saved_first_; at < first_; ++at) release(at);
     close();
+    if (sparse()) shrink(used);
   }
 
   void rollback() {
@@ -151,7 +174,9 @@ class Ring {
   }
 
  private:
-  static constexpr std::size_t kSmallest = 8;
+  static constexpr std::size_t kSmallest = 8, kFew = 64;
+
+  bool sparse() const { return slots_.size() > least_ && 4 * size() < slots_.size(); }
 
   Cursor held_from() const {
     if constexpr (kUndo) {
@@ -186,6 +211,7 @@ class Ring {
   }
 
   Buffer<T> slots_;
+  std::size_t least_ = kFew;  // slots that stay
   Cursor mask_ = 0;
   Cursor first_ = 0;
   Cursor last_ = 0;

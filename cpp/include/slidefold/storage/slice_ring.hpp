@@ -63,6 +63,12 @@ class SliceRing {
     }
   }
 
+  // Calls visit(state) for all slots.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const T& state : states_) visit(state);
+  }
+
   // Saves or loads the slots for which held(slot) is true; visit(state) does so for one of them.
   // A byte a slot says what is in it: that many slots need at least as many bytes.
   template <class Archive, class Held, class Visit>

@@ -52,6 +52,12 @@ class Slots {
     }
   }
 
+  // Calls visit(item) for all items.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const T& item : items_) visit(item);
+  }
+
   // A transaction: until commit, every change can be taken back.
   void begin() { open_ = true; }
   void commit() { close(); }

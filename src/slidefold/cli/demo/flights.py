@@ -19,6 +19,8 @@ from slidefold.errors import UsageError
 
 TAXI = 15  # minutes from landing to the gate, where the record is made
 LOST = 24 * 60  # minutes until the record of a flight comes that landed elsewhere
+NAME = "flights.toml"  # the pipeline file
+WATERMARK = 6  # hours, as the pipeline file says
 
 PIPELINE = """\
 # Delays by carrier and airport over the last 1, 6 and 24 hours, at every departure.
@@ -83,6 +85,8 @@ def read_flights() -> Any:
 
 def write_inputs(folder: Path, table: Any, files: int) -> Path:
     """Write the records as files, one after another, and the pipeline file that reads them."""
+    pipeline = folder / NAME
+    pipeline.write_text(PIPELINE, encoding="utf-8")
     arrivals = folder / "arrivals"
     arrivals.mkdir(parents=True)
     size = -(-len(table) // files)
@@ -92,9 +96,16 @@ def write_inputs(folder: Path, table: Any, files: int) -> Path:
         # The oldest file is taken first, and these are written within a moment.
         age = time.time() - files + number
         os.utime(name, (age, age))
-    pipeline = folder / "flights.toml"
-    pipeline.write_text(PIPELINE, encoding="utf-8")
     return pipeline
+
+
+def is_ours(folder: Path) -> bool:
+    """Tell whether a folder has the pipeline file of a demo in it."""
+    try:
+        text = (folder / NAME).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return text.startswith(PIPELINE.partition("\n")[0])
 
 
 def behind(table: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidefold.cli.demo.flights import PIPELINE
+from slidefold.cli.demo.flights import PIPELINE, WATERMARK
 from slidefold.cli.demo.measures import BATCH, Measures
 from slidefold.errors import UsageError
 
@@ -22,7 +22,7 @@ WEEK = (
     datetime(2013, 3, 12, tzinfo=UTC),
 )  # around the worst day of the year
 COLORS = ("#2563eb", "#f59e0b", "#dc2626")
-WATERMARK = 6  # hours, as the pipeline file says
+STREAMED = 14  # days of the stream that are drawn: over a year six hours are as thin as a line
 
 _PAGE = """\
 <!doctype html>
@@ -30,7 +30,7 @@ _PAGE = """\
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>slidefold: a year of flights</title>
+<title>slidefold: flights</title>
 <link rel="icon" href="data:,">
 <style>
   body {{ font: 16px/1.5 system-ui, sans-serif; color: #1f2937; background: #fff;
@@ -45,8 +45,8 @@ _PAGE = """\
 </style>
 </head>
 <body>
-<h1>A year of flights through one pipeline file</h1>
-<p>Every departure from New York City in 2013. The record of a flight comes in when the plane has
+<h1>Flights through one pipeline file</h1>
+<p>{which}. The record of a flight comes in when the plane has
 landed, so records are out of order; the features are in order of departure all the same.</p>
 <div class="facts">{facts}</div>
 {charts}
@@ -84,7 +84,13 @@ def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Mea
         f"<div><b>{html.escape(value)}</b>{html.escape(name)}</div>"
         for name, value in _facts(table, hours, measures)
     )
-    page = _PAGE.format(facts=facts, charts="\n".join(charts), pipeline=html.escape(PIPELINE))
+    first, last = pc.min(table["departed"]).as_py(), pc.max(table["departed"]).as_py()
+    page = _PAGE.format(
+        which=f"{len(table):,} departures from New York City, {first:%d %B} to {last:%d %B %Y}",
+        facts=facts,
+        charts="\n".join(charts),
+        pipeline=html.escape(PIPELINE),
+    )
     path.write_text(page, encoding="utf-8")
     return path
 
@@ -95,22 +101,25 @@ def _facts(table: Any, hours: Any, measures: Measures) -> Iterator[tuple[str, st
     yield "came too late, set aside", f"{measures.late:,}"
     yield "held at most", f"{max(each['bytes'] for each in measures.batches) / 1e3:.0f} kB"
     for run in measures.runs:
-        yield ", ".join(run.words), f"{run.seconds:.1f} s"
+        yield ", ".join(run.words), run.time
 
 
 def _charts(
     go: Any, table: Any, hours: Any, results: Any, measures: Measures
 ) -> Iterator[tuple[str, str, Any]]:
+    drawn, when = _drawn(results)
     yield (
         "The features of one carrier at one airport",
-        f"Delays of {CARRIER} at {AIRPORT} around 8 March, the worst day of the year: each "
-        "departure, and the mean of the last 1, 6 and 24 hours at that moment.",
-        _features(go, results),
+        f"Delays of {CARRIER} at {AIRPORT} {when}: each departure, and the mean of the last 1, 6 "
+        "and 24 hours at that moment.",
+        _features(go, drawn),
     )
+    start, end = _span(table)
     yield (
         "The stream and its watermark",
-        "Two weeks in order of arrival: the newest departure known, and the watermark six hours "
-        "behind it. What lies between them waits; what comes from below is late.",
+        f"{start:%d %B} to {end:%d %B} in order of arrival: the newest departure known, and the "
+        f"watermark {WATERMARK} hours behind it. What lies between them waits; what comes from "
+        "below is late.",
         _stream(go, table, hours, measures),
     )
     yield (
@@ -121,8 +130,8 @@ def _charts(
     )
     yield (
         "Throughput",
-        f"Rows a second of each run on this machine, all features together. The stream in this "
-        f"process takes {BATCH} rows at a time, as they would come in half a day.",
+        f"Rows per second of each run on this machine, all features together. The stream in this "
+        f"process takes {BATCH} rows at a time, about as many as come in half a day.",
         _throughput(go, table, measures),
     )
     yield (
@@ -133,13 +142,23 @@ def _charts(
     )
 
 
-def _features(go: Any, results: Any) -> Any:
+def _drawn(results: Any) -> tuple[Any, str]:
+    """Return the rows of one carrier at one airport, and when they were."""
     mine = pc.and_(pc.equal(results["carrier"], CARRIER), pc.equal(results["airport"], AIRPORT))
     rows = results.filter(mine).sort_by("departed")
     first, last = (pa.scalar(day, pa.timestamp("us", "UTC")) for day in WEEK)
-    within = pc.and_(pc.greater_equal(rows["departed"], first), pc.less(rows["departed"], last))
-    # A demo of fewer records may end before that week.
-    rows = rows.filter(within) if pc.any(within).as_py() else rows.slice(0, 1000)
+    if len(rows) and pc.max(rows["departed"]).as_py() >= WEEK[1]:
+        within = pc.and_(pc.greater_equal(rows["departed"], first), pc.less(rows["departed"], last))
+        return rows.filter(within), "around 8 March, the worst day of the year"
+    # A demo of fewer records ends before that week does.
+    rows = rows.slice(0, 1000)
+    if len(rows) == 0:
+        return rows, "(there are none among these records)"
+    begin, end = rows["departed"][0].as_py(), rows["departed"][-1].as_py()
+    return rows, f"from {begin:%d %B} to {end:%d %B}"
+
+
+def _features(go: Any, rows: Any) -> Any:
     times = rows["departed"].to_pylist()
     figure = go.Figure()
     figure.add_scatter(
@@ -162,31 +181,33 @@ def _stream(go: Any, table: Any, hours: Any, measures: Measures) -> Any:
         values = [_time(each[name]) for each in measures.batches]
         figure.add_scatter(x=arrived, y=values, name=name, line={"color": color})
     late = np.flatnonzero(hours >= WATERMARK)
+    name = "late records" if len(late) <= 400 else "late records (some)"
     late = late[:: max(1, len(late) // 400)]
     taken = table.take(pa.array(late))
     figure.add_scatter(
         x=taken["recorded"].to_pylist(),
         y=taken["departed"].to_pylist(),
         mode="markers",
-        name="late records (some)",
+        name=name,
         marker={"size": 4, "color": COLORS[1]},
     )
-    # Two weeks: over a year six hours are as thin as a line.
-    start = arrived[0]
-    figure.update_xaxes(title="record comes in", range=[start, _days_after(start, 14)])
-    return figure.update_yaxes(title="departure", range=[start, _days_after(start, 14)])
+    span = list(_span(table))
+    figure.update_xaxes(title="record comes in", range=span)
+    return figure.update_yaxes(title="departure", range=span)
+
+
+def _span(table: Any) -> tuple[Any, Any]:
+    """Return the first and the last time of the stream that is drawn."""
+    start, end = table["recorded"][0].as_py(), table["recorded"][-1].as_py()
+    return start, min(end, start + timedelta(days=STREAMED))
 
 
 def _time(value: Any) -> Any:
     return None if value is None else np.datetime64(value, "s").astype(object)
 
 
-def _days_after(time: Any, days: int) -> Any:
-    return time + timedelta(days=days)
-
-
 def _lateness(go: Any, hours: Any) -> Any:
-    counts, edges = np.histogram(hours, bins=np.arange(0, 25, 0.25))
+    counts, edges = np.histogram(hours, bins=np.arange(0, max(25, hours.max() + 0.5), 0.25))
     figure = go.Figure()
     figure.add_bar(x=edges[:-1].tolist(), y=counts.tolist(), marker={"color": COLORS[0]})
     figure.add_vline(x=WATERMARK, line={"color": COLORS[2]}, annotation_text="watermark")
@@ -206,7 +227,7 @@ def _throughput(go: Any, table: Any, measures: Measures) -> Any:
         text=[f"{speed:,}" for speed in speeds],
     )
     figure.update_yaxes(autorange="reversed", automargin=True)
-    return figure.update_xaxes(title="rows a second")
+    return figure.update_xaxes(title="rows per second")
 
 
 def _state(go: Any, measures: Measures) -> Any:

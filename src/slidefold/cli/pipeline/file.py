@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from slidefold.cli.pipeline.features import check_against, read_features
+from slidefold.cli.pipeline.places import check_places, is_remote
 from slidefold.cli.pipeline.settings import (
     Sink,
     Source,
@@ -19,7 +21,13 @@ from slidefold.cli.pipeline.settings import (
 from slidefold.cli.pipeline.sources import schema_of
 from slidefold.cli.pipeline.tables import Mistakes, Table
 from slidefold.errors import PipelineError, SlidefoldError
-from slidefold.rolling import Rolling
+from slidefold.rolling import DEEP, Rolling, is_deep
+from slidefold.windows import Delta
+
+_LONGEST = 1 << 20  # bytes of a pipeline file
+# A key of many parts, such as a.b.c: the parser needs the square of their number in memory.
+_PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rb"(?<![\w-])(?:%b[ \t]*+\.[ \t]*+){%d}" % (_PART, DEEP))
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,9 @@ def load(
     sink = read_sink(whole.within("sink"), folder, engine)
     features = read_features(whole.within("features").told, mistakes)
     whole.finish()
+    check_places(file, source, settings, sink, mistakes)
+    if features is not None:
+        source = replace(source, required=_required(features))
     schema = results = None
     if not source.only_spark and not mistakes.at("source"):
         try:
@@ -73,10 +84,13 @@ def load(
         results = _check_stream(features, settings, schema, mistakes)
     if "sink" in told:
         sink.check_results(results, mistakes)
-    continues = stream and engine == "spark" and _continues(settings, sink, mistakes)
+    continues = False
+    if stream and engine == "spark" and not mistakes.at("stream.checkpoint"):
+        continues = _continues(settings, sink, mistakes)
     if writes and not mistakes.at("sink") and not (continues and not overwrite):
         for key, target in (("sink.path", sink.path), ("source.side", source.side)):
-            _check_target(key, target, source, overwrite or sink.exists == "replace", mistakes)
+            if not mistakes.at(key):
+                _check_target(key, target, overwrite or sink.exists == "replace", mistakes)
     mistakes.require_none()
     assert features is not None
     return Pipeline(file, source, features, settings, sink, schema, results)
@@ -84,7 +98,17 @@ def load(
 
 def _parse(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as opened:
+            content = opened.read(_LONGEST + 1)
+        if len(content) > _LONGEST:
+            reason = f"is no pipeline file: it has more than {_LONGEST:,} bytes"
+        elif _DEEP_KEY.search(content):
+            reason = f"is nested too deep: a key has more than {DEEP} parts"
+        else:
+            told = tomllib.loads(content.decode("utf-8"))
+            if not is_deep(told):
+                return told
+            reason = f"is nested more than {DEEP} levels deep"
     except FileNotFoundError:
         reason = "there is no such file"
     except IsADirectoryError:
@@ -93,8 +117,10 @@ def _parse(file: Path) -> dict[str, Any]:
         reason = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
         reason = "is not UTF-8 text"
-    except tomllib.TOMLDecodeError as error:
-        reason = f"is not TOML: {error}"
+    except RecursionError:
+        reason = f"is nested more than {DEEP} levels deep"
+    except ValueError as error:  # of tomllib, and of integers with thousands of digits
+        reason = f"is not TOML: {str(error).partition('; use sys.')[0]}"
     raise PipelineError(str(file), [("", reason)])
 
 
@@ -118,7 +144,7 @@ def _check_stream(
 def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
     """Tell whether a Spark stream goes on from its checkpoint, and note what it cannot do."""
     checkpoint = settings.checkpoint
-    if checkpoint is None or "://" in checkpoint or not Path(checkpoint).exists():
+    if checkpoint is None or is_remote(checkpoint) or not Path(checkpoint).exists():
         return False
     if sink.path is not None and not sink.path.exists():
         mistakes.note(
@@ -128,17 +154,17 @@ def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
     return True
 
 
-def _check_target(
-    key: str, target: Path | None, source: Source, replace: bool, mistakes: Mistakes
-) -> None:
-    """Refuse a target that exists, or that lies where it would be read as input."""
+def _required(features: Rolling) -> tuple[str, ...]:
+    """Return the columns without whose value a row has no place: times, and those of distances."""
+    windows = [over.window for _, over in features.items]
+    distances = [window.on for window in windows if isinstance(window, Delta)]
+    return tuple(dict.fromkeys((features.on, *distances)))
+
+
+def _check_target(key: str, target: Path | None, replace: bool, mistakes: Mistakes) -> None:
+    """Refuse a target that exists, or whose folder cannot be written to."""
     if target is None:
         return
-    if source.path is not None and "://" not in source.path:
-        read = Path(source.path).resolve()
-        if target.resolve() == read or read in target.resolve().parents:
-            mistakes.note(key, f"{str(target)!r} lies in the source")
-            return
     if not target.parent.is_dir():
         mistakes.note(key, f"the folder {str(target.parent)!r} does not exist")
     elif target.exists() and not replace:

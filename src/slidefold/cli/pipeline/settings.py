@@ -9,10 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from slidefold.cli.pipeline.patterns import has_pattern
+from slidefold.cli.pipeline.places import is_remote, names_in, placed
 from slidefold.cli.pipeline.tables import Mistakes, Table
 from slidefold.cli.pipeline.types import type_of
 from slidefold.errors import SlidefoldError
-from slidefold.rolling import nearest
+from slidefold.rolling import nearest, short
 from slidefold.windows.durations import nanoseconds
 
 # How the files of a format end; the first is what a directory of them is searched for too.
@@ -42,11 +44,12 @@ class Source:
     names: tuple[str, ...] = ()
     nulls: tuple[str, ...] = ("",)
     options: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()  # columns without which a row is broken: its time
 
     @property
     def only_spark(self) -> bool:
         """Whether only Spark can read it."""
-        return self.format.startswith(SPARK) or "://" in (self.path or "")
+        return self.format.startswith(SPARK)
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,9 @@ class Sink:
 def read_source(table: Table, folder: Path, engine: str) -> Source:
     """Read the table [source]."""
     path = table.text("path")
-    format = _format(table, path, tuple(ENDINGS), engine)
+    format = _format(table, path, tuple(ENDINGS), engine, folder)
     spark = format.startswith(SPARK)
-    if path is None and not spark and table.told:
+    if path is None and not spark and table.told and "path" not in table.told:
         table.note("path", "is missing: a file, or a folder of files")
     bad_rows = table.word("bad_rows", BAD_ROWS, "fail")
     side = table.text("side")
@@ -119,23 +122,39 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
             types[name] = type_of(word)
         except SlidefoldError as error:
             declared.note(name, error)
-    for name, value in (("names", names), ("nulls", table.told.get("nulls"))):
-        if value and format != "csv":
+    told = {name: table.told.get(name) for name in ("names", "nulls", "delimiter")}
+    for name, value in told.items():
+        if value and format not in ("csv", ""):
             table.note(name, f"is for csv, and the source is {format}")
-    if format == "parquet":
-        if types:
-            table.note("columns", "parquet files know their types")
-        if bad_rows != "fail":
-            table.note("bad_rows", "is for csv and json")
+    if types and format not in ("csv", "json", ""):
+        table.note("columns", f"is for csv and json: {format} files know their types")
     options = _options(table, spark)
     table.finish()
-    target = None if side is None else folder / side
-    where = path if path is None or "://" in path else str(folder / path)
-    if where is not None and "://" in where and engine != "spark":
-        table.note("path", f"{path!r} can be read by --engine spark only")
-    elif where is not None and not spark and "://" not in where and not Path(where).exists():
-        table.note("path", f"there is no file or folder {where!r}")
+    target = None if side is None else _target(table, "side", side, folder)
+    where = None if path is None else placed(path, folder)
+    if where is not None and not spark:
+        if is_remote(where):
+            table.note("path", f"{path!r} is read by Spark: {_by_spark(format)}")
+        elif not Path(where).exists():
+            table.note("path", f"there is no file or folder {where!r}{_pattern(where, format)}")
     return Source(where, format, types, bad_rows, target, delimiter, names, nulls, options)
+
+
+def _by_spark(format: str) -> str:
+    return f'set format = "{SPARK}{format or "parquet"}" and --engine spark'
+
+
+def _pattern(where: str, format: str) -> str:
+    if not has_pattern(where):
+        return ""
+    return f"; give a folder, or let Spark read the pattern: {_by_spark(format)}"
+
+
+def _target(table: Table, name: str, path: str, folder: Path) -> Path:
+    where = placed(path, folder)
+    if is_remote(where):
+        table.note(name, f"must be a file on this machine, got {path!r}")
+    return Path(where)
 
 
 def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Stream:
@@ -143,7 +162,7 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
     watermark = table.value("watermark", (str, int), "a duration such as '10m'")
     if isinstance(watermark, str):
         try:
-            nanoseconds(watermark)
+            nanoseconds(watermark, zero=True)
         except SlidefoldError as error:
             table.note("watermark", error)
     elif watermark is not None and watermark < 0:
@@ -157,8 +176,8 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
         table.note("id", 'names the columns that tell rows apart, and belongs to emit = "revise"')
     batch = table.whole("batch", 10_000)
     checkpoint = table.text("checkpoint")
-    if checkpoint is not None and "://" not in checkpoint:
-        checkpoint = str(folder / checkpoint)
+    if checkpoint is not None:
+        checkpoint = placed(checkpoint, folder)
     if streams and engine == "spark" and checkpoint is None:
         table.note(
             "checkpoint", "--engine spark --stream needs it: a folder that it continues from"
@@ -173,9 +192,10 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
 def read_sink(table: Table, folder: Path, engine: str) -> Sink:
     """Read the table [sink]."""
     path = table.text("path")
-    format = _format(table, path, SINKS, engine)
+    format = _format(table, path, SINKS, engine, folder)
     spark = format.startswith(SPARK)
-    if path is None and format not in KEPT and not spark and table.told:
+    missing = path is None and "path" not in table.told
+    if missing and format not in KEPT and not spark and table.told:
         table.note("path", 'is missing: a file to write, or format = "console"')
     if path is not None and format in KEPT:
         table.note("path", f"the {format} has none")
@@ -183,22 +203,27 @@ def read_sink(table: Table, folder: Path, engine: str) -> Sink:
     limit = table.whole("limit", 20, least=0)
     options = _options(table, spark)
     table.finish()
-    url = path if path is not None and ("://" in path or spark) else None
-    if url is not None and not spark and engine != "spark":
-        table.note("path", f"{path!r} can be written by --engine spark only")
-    target = folder / path if path is not None and url is None else None
+    where = None if path is None else placed(path, folder)
+    if where is not None and is_remote(where) and engine != "spark":
+        table.note("path", f"{path!r} is written by --engine spark only")
+    url = where if where is not None and (is_remote(where) or spark) else None
+    target = None if where is None or url is not None else Path(where)
     return Sink(target, format, exists, limit, options, url)
 
 
-def _format(table: Table, path: str | None, known: tuple[str, ...], engine: str) -> str:
-    """Return the format that is said, or that a path ends in; parquet where there is a mistake."""
+def _format(
+    table: Table, path: str | None, known: tuple[str, ...], engine: str, folder: Path
+) -> str:
+    """Return the format that is given, or that a path ends in; nothing where there is a mistake."""
     said = table.text("format")
     if said is None and path is not None:
-        found = [name for name, ends in ENDINGS.items() if path.lower().endswith(ends)]
+        found = _by_ending(path)
         if found:
-            return found[0]
-        table.note("format", f"is missing, and {path!r} does not tell: {', '.join(known)}")
-    elif said is None and table.told:
+            return found
+        held = sorted({_by_ending(name) for name in names_in(placed(path, folder))} - {""})
+        hint = f'; it has {held[0]} files: set format = "{held[0]}"' if len(held) == 1 else ""
+        table.note("format", f"is missing, and {path!r} does not tell: {', '.join(known)}{hint}")
+    elif said is None and table.told and "path" not in table.told:
         table.note("format", f"is missing: {', '.join(known)}")
     elif said is not None and said.startswith(SPARK) and len(said) > len(SPARK):
         if engine == "spark":
@@ -210,7 +235,11 @@ def _format(table: Table, path: str | None, known: tuple[str, ...], engine: str)
         table.note("format", f"{said!r} is none of {', '.join(known)}{hint}")
     elif said is not None:
         return said
-    return "parquet"
+    return ""
+
+
+def _by_ending(name: str) -> str:
+    return next((each for each, ends in ENDINGS.items() if name.lower().endswith(ends)), "")
 
 
 def _options(table: Table, spark: bool) -> dict[str, str]:
@@ -220,10 +249,12 @@ def _options(table: Table, spark: bool) -> dict[str, str]:
         table.note("options", 'are for formats of Spark, such as format = "spark:delta"')
     found = {}
     for name, value in options.items():
+        if name.lower() == "checkpointlocation":
+            table.note(f"options.{name}", "belongs into [stream], as checkpoint")
         if isinstance(value, bool):
             found[name] = str(value).lower()
         elif isinstance(value, str | int | float):
             found[name] = str(value)
         else:
-            table.note(f"options.{name}", f"must be a string or a number, got {value!r}")
+            table.note(f"options.{name}", f"must be a string or a number, got {short(value)}")
     return found

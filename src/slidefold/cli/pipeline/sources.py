@@ -5,17 +5,27 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet
 
-from slidefold.cli.pipeline.broken import BadRow, never_closed, records, salvage
+from slidefold.cli.pipeline.broken import (
+    BadRow,
+    Salvage,
+    lacking,
+    never_closed,
+    records,
+    without,
+)
+from slidefold.cli.pipeline.json_lines import json_schema, parse_json, settled
 from slidefold.cli.pipeline.settings import ENDINGS, Source
+from slidefold.cli.pipeline.sinks import json_line
 from slidefold.errors import DataError
 
 _BLOCK = 1 << 20  # bytes that types are read off
@@ -87,17 +97,8 @@ class Parse:
         bad: list[BadRow] = []
         if name.endswith(".gz"):
             content = gzip.decompress(content)
-        parse = _parse_csv if self.source.format == "csv" else _parse_json
+        parse = _parse_csv if self.source.format == "csv" else parse_json
         return parse(self.source, Path(name), content, self.schema, bad.append), bad
-
-
-def _settled(field: Any) -> Any:
-    """Return a field whose type was read off the first rows, as it is to be for all."""
-    if field.type == pa.null():
-        return field.with_type(pa.string())  # later rows may have a value
-    if pa.types.is_timestamp(field.type) and field.type.unit == "s":
-        return field.with_type(pa.timestamp("us", field.type.tz))  # later ones a part of a second
-    return field
 
 
 def _text(file: Path) -> bytes:
@@ -117,12 +118,16 @@ def _parquet_schema(_source: Source, file: Path) -> Any:
     return pyarrow.parquet.read_schema(file).remove_metadata()
 
 
-def _read_parquet(_source: Source, file: Path, schema: Any, _note: Any) -> Any:
+def _read_parquet(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
     with pyarrow.parquet.ParquetFile(file) as opened:
         table = opened.read().replace_schema_metadata(None)
     if sorted(table.column_names) != sorted(schema.names):
         raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
-    return table.select(schema.names).cast(schema)
+    table = table.select(schema.names).cast(schema)
+    lost = lacking(table, source.required)
+    for row, reason in lost:
+        note(BadRow(str(file), row + 1, reason, json_line(table.slice(row, 1).to_pylist()[0])))
+    return without(table, [row for row, _ in lost]) if lost else table
 
 
 # ---- CSV --------------------------------------------------------------------------------------
@@ -157,7 +162,7 @@ def _csv_schema(source: Source, file: Path) -> Any:
         pyarrow.csv.open_csv(stream, convert_options=_csv_converts(source), **reads) as opened,
     ):
         schema = opened.schema
-    return pa.schema([_settled(each) for each in schema])
+    return pa.schema([settled(each) for each in schema])
 
 
 def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
@@ -178,12 +183,13 @@ def _parse_csv(
         return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
 
     if not never_closed(text, delimiter):
-        try:
-            return parse(text, list(source.names) or None)
-        except _ARROW:
-            pass  # a row is broken: find out which
+        with suppress(*_ARROW):  # a row is broken: find out which
+            table = parse(text, list(source.names) or None)
+            if not lacking(table, source.required):
+                return table
     found = records(text, delimiter)[0 if source.names else 1 :]
-    return salvage(file, found, parse, schema, note, lambda each: never_closed(each, delimiter))
+    unclosed = partial(never_closed, delimiter=delimiter)
+    return Salvage(file, parse, note, source.required, unclosed).table(found, schema)
 
 
 def _header(source: Source, file: Path, text: bytes) -> list[str]:
@@ -195,79 +201,14 @@ def _header(source: Source, file: Path, text: bytes) -> list[str]:
     return list(table.column_names)
 
 
-# ---- JSON lines -------------------------------------------------------------------------------
-
-
-def _json_schema(source: Source, file: Path) -> Any:
-    # The reader infers types of a whole block, so it is given lines that are whole.
-    with pa.input_stream(str(file)) as stream:
-        lines = stream.read(_BLOCK).split(b"\n")
-    if len(lines) > 1:
-        lines.pop()
-    whole = [line for line in lines if line.strip()]
-    if not whole:
-        raise DataError(f"{str(file)!r} is empty")
-    options = pyarrow.json.ParseOptions(explicit_schema=pa.schema(source.types))
-    merged = pa.schema([])
-
-    def parse(text: bytes) -> Any:
-        nonlocal merged
-        found = pyarrow.json.read_json(io.BytesIO(text), _json_block(text), options).schema
-        merged = _merge(merged, found)
-        return found.empty_table()
-
-    salvage(file, list(enumerate(whole)), parse, pa.schema([]), lambda _bad: None)
-    if not merged.names:
-        raise DataError(f"{str(file)!r} has no line that is a JSON object")
-    return pa.schema([_settled(each) for each in merged])
-
-
-def _merge(older: Any, newer: Any) -> Any:
-    """Merge two schemas; of two types that do not go together the older one stays."""
-    for each in newer:
-        known = older.get_field_index(each.name)
-        if known < 0:
-            older = older.append(each)
-            continue
-        try:
-            pair = [pa.schema([older.field(known)]), pa.schema([each])]
-            both = pa.unify_schemas(pair, promote_options="permissive")
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            continue
-        older = older.set(known, both.field(0))
-    return older
-
-
-def _json_block(text: bytes) -> Any:
-    # In one block: an object may be longer than the default, and threads have nothing to share.
-    return pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(text), 1) + 1)
-
-
 def _read_json(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
-    return _parse_json(source, file, _text(file), schema, note)
-
-
-def _parse_json(
-    _source: Source, file: Path, text: bytes, schema: Any, note: Callable[[BadRow], None]
-) -> Any:
-    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-
-    def parse(text: bytes) -> Any:
-        return pyarrow.json.read_json(io.BytesIO(text), _json_block(text), options)
-
-    try:
-        reads = pyarrow.json.ReadOptions(block_size=16 * _BLOCK)
-        return pyarrow.json.read_json(io.BytesIO(text), reads, options).select(schema.names)
-    except _ARROW:
-        pass  # a line is broken: find out which
-    lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
-    return salvage(file, lines, parse, schema, note)
+    return parse_json(source, file, _text(file), schema, note)
 
 
 _SCHEMAS: dict[str, Callable[[Source, Path], Any]] = {
     "parquet": _parquet_schema,
     "csv": _csv_schema,
-    "json": _json_schema,
+    "json": json_schema,
 }
 _READS: dict[str, Callable[[Source, Path, Any, Callable[[BadRow], None]], Any]] = {
     "parquet": _read_parquet,

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from slidefold.errors import PipelineError
-from slidefold.rolling import nearest
+from slidefold.rolling import nearest, short
+
+_MOST = 2**31 - 1  # for counts, also those that Spark takes
 
 
 @dataclass
@@ -43,7 +45,7 @@ class Table:
         if isinstance(told, Mapping):
             self.told = told
         else:
-            mistakes.note(key, f"must be a table, got {told!r}")
+            mistakes.note(key, f"must be a table, got {short(told)}")
 
     def note(self, name: str, reason: object) -> None:
         """Add a mistake about a key of this table."""
@@ -58,7 +60,7 @@ class Table:
             return default
         value = self.told[name]
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            self.note(name, f"must be {due}, got {value!r}")
+            self.note(name, f"must be {due}, got {short(value)}")
             return default
         return value
 
@@ -84,8 +86,8 @@ class Table:
     def whole(self, name: str, default: int, least: int = 1) -> int:
         """Return an integer."""
         found: int = self.value(name, int, "a whole number", default)
-        if found < least:
-            self.note(name, f"must be at least {least}, got {found}")
+        if not least <= found <= _MOST:
+            self.note(name, f"must be from {least} to {_MOST}, got {short(found)}")
             return default
         return found
 
@@ -94,7 +96,7 @@ class Table:
         found = self.value(name, (str, list), "a string or a list of strings", [])
         found = [found] if isinstance(found, str) else found
         if not all(isinstance(each, str) for each in found):
-            self.note(name, f"must be a string or a list of strings, got {found!r}")
+            self.note(name, f"must be a string or a list of strings, got {short(found)}")
             return ()
         return tuple(found)
 

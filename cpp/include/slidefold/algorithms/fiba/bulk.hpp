@@ -5,9 +5,10 @@
 //   from.
 // Invariants: those of tree.hpp, before and after.
 // Cost: bulk_evict amortised O(log m): only the boundary is touched, whole subtrees go to the
-//   deferred free list. bulk_insert amortised O(log d + m (1 + log(1 + d/m))): the entries are
-//   dealt out from the lowest spine node that covers them, every node on the way is visited
-//   once, split once and folded once. What is younger than all is appended leaf by leaf.
+//   deferred free list; O(m) where that leaves a small tree of a large one (node.hpp). bulk_insert
+//   amortised O(log d + m (1 + log(1 + d/m))): the entries are dealt out from the lowest spine node
+//   that covers them, every node on the way is visited once, split once and folded once. What is
+//   younger than all is appended leaf by leaf.
 // Paper: fiba-bulk, sections 4 and 5. The search runs down, not from leaf to leaf, and visits
 //   the same nodes. Boundary nodes are on the left spine afterwards and need only two children,
 //   so neighbours that are no siblings never meet: from the top down each node finds a sibling.
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "slidefold/algorithms/fiba/read.hpp"
+#include "slidefold/interrupt.hpp"
 
 namespace slidefold::fiba {
 
@@ -69,9 +71,11 @@ class BulkTree : public ReadTree<Op, Time> {
       if (changed >= 0) this->mark(changed, path[changed].node, marks);
     }
     this->repair_spines(marks);
+    nodes_.release_if_sparse(this->size_);
   }
 
-  // Inserts n entries; equal times combine, in the order in which they come.
+  // Inserts n entries; equal times combine, in the order in which they come. May be stopped by
+  // poll(): in a transaction that can be taken back, else the tree is lost.
   void bulk_insert(const Time* times, const State* values, std::size_t n) {
     if (n == 0) return;
     bool ascending = true;
@@ -85,13 +89,17 @@ class BulkTree : public ReadTree<Op, Time> {
     }
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
+    Pacer pace;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      pace();
+      return times[a] < times[b];
+    });
     std::vector<Time> sorted;
     std::vector<State> states;
     sorted.reserve(n);
     states.reserve(n);
     for (const std::size_t i : order) {
+      pace();
       if (!sorted.empty() && !(sorted.back() < times[i])) {
         absorb(op_, states.back(), values[i]);
       } else {
@@ -186,6 +194,7 @@ class BulkTree : public ReadTree<Op, Time> {
     std::vector<State> new_values, new_aggs;
     std::vector<std::uint64_t> new_counts;
     std::vector<NodeId> new_children;
+    Pacer pace;
     std::vector<Sent>& sent_from(int l) { return sent[static_cast<std::size_t>(l)]; }
     std::vector<Edit>& edits_of(int l) { return edits[static_cast<std::size_t>(l)]; }
   };
@@ -210,7 +219,9 @@ class BulkTree : public ReadTree<Op, Time> {
 
   // All are younger than the youngest: leaf by leaf, full ones.
   void append_run(const Time* times, const State* values, std::size_t n) {
+    Pacer pace;
     while (n > 0) {
+      pace();
       auto& finger = this->levels_[0].right;
       const NodeView leaf = nodes_.leaf(finger.node);
       const Index count = leaf.size();
@@ -241,7 +252,7 @@ class BulkTree : public ReadTree<Op, Time> {
   }
 
   void merge_run(const Time* times, const State* values, std::size_t n) {
-    Bulk bulk{times, values, {}, {}, {}, {}, {}, {}, {}, {}};
+    Bulk bulk{times, values, {}, {}, {}, {}, {}, {}, {}, {}, {}};
     nodes_.tidy();
     auto [l, side] = this->join(times[0], times[n - 1]);
     const bool left = side == Side::kLeft;
@@ -263,6 +274,7 @@ class BulkTree : public ReadTree<Op, Time> {
   // Deals the entries [begin, end) out over the subtree of a node. What the node sends up, if it is
   // split, is added to the level's list.
   void deal(int l, NodeId id, std::size_t begin, std::size_t end, Bulk& bulk) {
+    bulk.pace();
     this->touch(l, id);
     if (l == 0) return rebuild_leaf(id, begin, end, bulk);
     const Index count = nodes_.inner(id).size();

@@ -106,6 +106,12 @@ class LateFinger : public Spines<Op, Time> {
     }
   }
 
+  // Calls visit(state) for the folds around the finger's path.
+  template <class Visit>
+  void visit_late(Visit& visit) const {
+    for (const Around& around : around_) visit(around.before), visit(around.after);
+  }
+
   // Saves the finger, or loads it into a tree that has been loaded. Its path runs down from the
   // spine, so the places in the nodes say it all.
   template <class Archive>

@@ -8,7 +8,9 @@
 // Invariants: I1 count <= max_entries() outside an operation. I2 first is 0 in inner nodes. I3
 //   slots without an entry hold nothing that owns memory or objects, unless a transaction is
 //   open. I4 a deferred subtree is reachable from exactly one frame.
-// Cost: defer O(1); a step of reclaiming frees one bottom inner node with its leaves.
+// Cost: defer O(1); a step of reclaiming frees one bottom inner node with its leaves. What is
+//   deferred is reclaimed a step at a time, with splits, merges and bulks. Where nearly all nodes
+//   wait, they are freed at once: O(m) for the m entries that left, which their insertion has paid.
 // Paper: fiba-out-of-order, sections 3.1 and 3.2; fiba-bulk, section 6 (deferred free list).
 #pragma once
 
@@ -16,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -120,6 +123,11 @@ class Slab {
     }
     (void)node;
   }
+  template <class Visit>
+  void for_states(std::byte* node, Visit& visit) const {
+    std::for_each_n(values(head(node)), entries_, std::ref(visit));
+    if (inner_) std::for_each_n(aggs(head(node)), entries_ + 1, std::ref(visit));
+  }
   // Copies into raw memory.
   void copy(std::byte* to, const std::byte* from) const {
     if constexpr (kTrivial) {
@@ -223,6 +231,14 @@ class Nodes {
     if (!deferred_.empty() && !open_) reclaim();
   }
 
+  // Reclaims everything if a tree of so many entries needs few of the nodes: about 1 in 16.
+  void release_if_sparse(std::uint64_t entries) {
+    if (deferred_.empty() || open_ || used() <= kFewNodes) return;
+    if (32 * entries > std::uint64_t{used()} * max_entries()) return;
+    while (!deferred_.empty()) reclaim();
+    deferred_ = std::vector<Frame>();  // {} would keep its memory
+  }
+
   // To be called before a node changes.
   void touch(int level, NodeId id) {
     if constexpr (kUndo) {
@@ -267,6 +283,13 @@ class Nodes {
   std::size_t room() const { return leaves_.room() + inners_.room(); }
   bool live(int level, NodeId id) const { return level == 0 ? leaves_.live(id) : inners_.live(id); }
 
+  // Calls visit(state) for all states of all nodes; free places hold State{}.
+  template <class Visit>
+  void for_states(Visit& visit) const {
+    leaves_.for_each([&](std::byte* node) { leaf_slab_.for_states(node, visit); });
+    inners_.for_each([&](std::byte* node) { inner_slab_.for_states(node, visit); });
+  }
+
   // All nodes are in the tree (`reachable` of them) or deferred.
   void check(std::size_t reachable) const {
     leaves_.check();
@@ -278,6 +301,7 @@ class Nodes {
 
  private:
   static constexpr std::uint32_t kAll = ~std::uint32_t{0};  // not looked at yet
+  static constexpr std::size_t kFewNodes = 256;
   struct Frame {
     NodeId node;
     std::uint32_t next, end;  // children that still wait

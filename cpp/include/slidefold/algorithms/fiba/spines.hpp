@@ -45,11 +45,16 @@ class Spines : protected NodeOps<Op, Time> {
       saved_size_ = size_;
     }
   }
-  void commit() { nodes_.commit(); }
+  void commit() {
+    nodes_.commit();
+    nodes_.release_if_sparse(size_);
+    saved_levels_.clear();
+  }
   void rollback() {
     if constexpr (fallible_v<Op>) {
       nodes_.rollback();
       levels_.swap(saved_levels_);
+      saved_levels_.clear();
       size_ = saved_size_;
       suffixes_from_ = late_ = kNoNode;
       if (!empty()) levels_[0].left.stale = true;
@@ -272,6 +277,17 @@ class Spines : protected NodeOps<Op, Time> {
     }
     finger.agg =
         l + 1 < top() ? State(op_.combine(level(l + 1).right.agg, finger.part)) : finger.part;
+  }
+
+  // Calls visit(state) for the states of the nodes and of the spines.
+  template <class Visit>
+  void visit_spines(Visit& visit) const {
+    nodes_.for_states(visit);
+    for (const Level& level : levels_) {
+      for (const Finger* finger : {&level.left, &level.right})
+        visit(finger->agg), visit(finger->part);
+    }
+    for (const State& suffix : suffixes_) visit(suffix);
   }
 
   // Saves the tree with its fingers, or loads it into an empty one. The root's own part is made

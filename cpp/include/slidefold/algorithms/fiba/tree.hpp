@@ -331,6 +331,7 @@ class Tree : public LateFinger<Op, Time> {
     size_ = 0;
     suffixes_from_ = late_ = kNoNode;
     nodes_.tidy();
+    nodes_.release_if_sparse(0);
   }
 };
 

@@ -1,0 +1,71 @@
+"""One call at a time: calls from other threads wait, a call from inside another is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from threading import Lock, get_ident
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from slidefold.errors import BusyError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Turn:
+    """A lock that knows its holder, for `with`; a copy of it is free.
+
+    >>> turn = Turn("a live run")
+    >>> with turn:
+    ...     turn.held
+    True
+    """
+
+    def __init__(self, what: str) -> None:
+        """Name what is used in turns, for errors."""
+        self.what = what
+        self._lock = Lock()
+        self._holder = (0, 0)
+
+    @property
+    def held(self) -> bool:
+        """Whether a call of this thread has the turn."""
+        return self._lock.locked() and self._holder == (os.getpid(), get_ident())
+
+    def __enter__(self) -> Self:
+        own = os.getpid(), get_ident()
+        if not self._lock.acquire(blocking=False):
+            holder = self._holder
+            if holder == own:
+                raise BusyError(
+                    f"{self.what} is busy with a call, so code that runs inside it (an operator, "
+                    "a reader) cannot use it: call it when that has returned"
+                )
+            if holder[0] not in (0, own[0]):  # the thread that has the turn is not in this process
+                raise BusyError(
+                    f"{self.what} was in the middle of a call in another thread when this process "
+                    "was forked: make it anew from saved state"
+                )
+            self._lock.acquire()
+        self._holder = own
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._holder = (0, 0)
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[Turn], tuple[str]]:
+        return Turn, (self.what,)
+
+
+def in_turn(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Make calls of a method wait for the `_turn` of their object."""
+
+    @wraps(method)
+    def waiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._turn:
+            return method(self, *args, **kwargs)
+
+    return waiting
