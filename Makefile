@@ -189,7 +189,7 @@ sanitize: $(VENV)/.dev ## All native code under ASan and UBSan (SANITIZE_TESTS=.
 	    | awk '/lib(asan|ubsan|stdc\+\+)\.so/ { print $$3 }' | paste -sd: -) \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE)/site $(PY)"; \
-	  $$run -m pytest -q -n $(WORKERS) --capture=sys -m "not slow and not exhaustive" $(SANITIZE_TESTS) && \
+	  $$run -m pytest -q -n $(WORKERS) --capture=sys -m "not slow and not exhaustive and not footprint" $(SANITIZE_TESTS) && \
 	  $$run -m tools.fuzz --state --operations $(SANITIZE_FUZZ) --workers $(WORKERS)
 
 .PHONY: clean

@@ -74,6 +74,7 @@ def test_lockstep(operator: str, keys: str, closed: str) -> None:
     assert (len(windows), windows.entries, windows.keys()) == (0, 0, [])
 
 
+@pytest.mark.footprint
 def test_many_keys_of_few_entries_are_small() -> None:
     windows = KeyedWindows(sf.sum(), sf.time(100))
     keys = np.repeat(np.arange(50_000), 4)

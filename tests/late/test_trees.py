@@ -302,6 +302,7 @@ def test_bulk_evict_costs_the_logarithm_of_what_leaves() -> None:
     assert costs[-1] < 6 * max(costs[0], 16)
 
 
+@pytest.mark.footprint
 def test_memory_of_a_tree_that_is_filled_in_order() -> None:
     tree = Fiba(sf.sum())
     tree.bulk_insert(np.arange(2**17), np.ones(2**17))
