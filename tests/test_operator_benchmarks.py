@@ -12,7 +12,7 @@ import pytest
 import slidefold as sf
 from benchmarks.figures import operators
 from benchmarks.operator_peers import peers
-from slidefold.operators import NAMED
+from slidefold.definition.operators import NAMED
 
 ESTIMATES = ("approx_distinct", "approx_quantile")  # each library has its own
 

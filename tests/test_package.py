@@ -19,7 +19,7 @@ import pytest
 
 import slidefold as sf
 from slidefold import _native, reference
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from slidefold.reference import operators as plain
 from tests.support.algorithms import OFFERS, REGISTERED, fitting, make
 from tests.support.cases import BUILT_IN as CASES

@@ -22,7 +22,7 @@ import slidefold as sf
 from benchmarks.column_peers import time_peers
 from benchmarks.harness import Row, Side, best_of, measured_apart, pivot
 from benchmarks.operator_peers import peers
-from slidefold.operators import NAMED
+from slidefold.definition.operators import NAMED
 
 # One thread a side; these are read once, when the libraries are first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")

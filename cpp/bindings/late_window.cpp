@@ -113,7 +113,7 @@ std::optional<Span> plain_span(PyObject* range, bool datetimes) {
 // A range as Python's windows read it: a duration where times are datetimes, else a number.
 Span read_span(PyObject* range, bool datetimes) {
   const nb::object window =
-      nb::module_::import_("slidefold.windows").attr("time")(nb::handle(range));
+      nb::module_::import_("slidefold.definition.windows").attr("time")(nb::handle(range));
   if (datetimes != nb::cast<bool>(window.attr("datetimes"))) {
     fail("WindowError", std::string("this window counts in ") +
                             (datetimes ? "durations" : "numbers") +

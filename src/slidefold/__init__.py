@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slidefold import algorithms, errors
 from slidefold._native import BloomFilter, CountMinSketch, Moments, NaiveBayesModel
-from slidefold.operators import (
+from slidefold.definition.operators import (
     Fold,
     Operator,
     Over,
@@ -59,9 +59,9 @@ from slidefold.operators import (
     var,
 )
 from slidefold.planner import Plan, plan
-from slidefold.rolling import Rolling, rolling
+from slidefold.definition.rolling import Rolling, rolling
 from slidefold.window import Window
-from slidefold.windows import (
+from slidefold.definition.windows import (
     Delta,
     Punctuated,
     Rows,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from slidefold.operators.base import Operator
+from slidefold.definition.operators.base import Operator
 
 class BloomFilter:
     def __contains__(self, value: object) -> bool: ...

@@ -1,6 +1,19 @@
 """The errors that slidefold raises: each is a `SlidefoldError` and the built-in it resembles."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Self
+
+
+def nearest(word: object, known: Iterable[object], written: str = "{!r}") -> str:
+    """Return the end of a sentence about an unknown word: the nearest known one, if any is near.
+
+    >>> nearest("summ", ["sum", "max"]), nearest("thread", ["threads"], "{}=")
+    ("; did you mean 'sum'?", '; did you mean threads=?')
+    """
+    names = [name for name in known if isinstance(name, str)]
+    near = get_close_matches(str(word), names, n=1)
+    return f"; did you mean {written.format(near[0])}?" if near else ""
 
 
 class SlidefoldError(Exception):
@@ -9,9 +22,17 @@ class SlidefoldError(Exception):
     row: int | None = None  # of the input, where one row is at fault
 
     def at(self, row: int) -> Self:
-        """Return the error with the row that is at fault, for who can say more about it."""
+        """Name the row that is at fault."""
         self.row = row
         return self
+
+    @property
+    def sentence(self) -> str:
+        """What went wrong, without the row."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return self.sentence if self.row is None else f"{self.sentence} at row {self.row}"
 
 
 class EmptyWindowError(SlidefoldError, IndexError):

@@ -1,44 +1,54 @@
-"""Which algorithm runs a window, and why: pure, and overridable by `algorithm=`."""
+"""Which kernel and algorithm run, and why: pure, and overridable by `algorithm=`.
+
+A `ColumnPlan` says how one operator over one window of a table is computed; the columns engine
+executes it and decides nothing else. A `Plan` does the same for one live window.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from slidefold import _native
-from slidefold.errors import OperatorError, PairError, WindowError
-from slidefold.operators import Operator
-from slidefold.windows import Given, Length, Rows, Time, WindowKind, lateness_of, window_of
+from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.operators.over import EVENT_ALGORITHMS, require_algorithm
+from slidefold.definition.rolling import Leaf, Rolling
+from slidefold.definition.windows import Given, Length, Rows, Time, lateness_of, window_of
+from slidefold.errors import OperatorError, PairError, ValueTypeError, WindowError
 
-# Names of the algorithms that take single events with insert, evict and query.
-EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
+__all__ = ["EVENT_ALGORITHMS", "ColumnPlan", "Plan", "TablePlan", "plan", "plan_table"]
+
 LATE_ALGORITHM = "fiba"  # the one that takes events out of order
 ORDER_ALGORITHM = "order_statistics"  # what runs median and quantile, late or not
-_NO_MONOID = "it is no monoid: the values are kept in order"
 
 _COST = {
-    "recalc": "n-1 combines a step",
-    "subtract_on_evict": "1 combine and 1 remove a step",
-    "two_stacks": "3 combines a step on average, n at worst",
-    "two_stacks_lite": "3 combines a step on average, n at worst",
-    "daba": "5 combines a step on average, 8 at worst",
-    "daba_lite": "4 combines a step on average, 6 at worst",
-    "flat_fat": "O(log n) combines a step",
-    "flat_fit": "3 combines a step on average, n at worst",
-    "slick_deque": "less than 2 comparisons a step on average, n at worst",
-    "fiba": "O(log d) combines a step on average, d events out of place; O(1) in order",
-    "order_statistics": "O(log n) comparisons a step, no combines",
-    "register_queues": "O(1) a row, no combines",
-    "amta": "O(1) combines a step on average, O(log n) at worst",
+    "recalc": "n-1 combines per step",
+    "subtract_on_evict": "1 combine and 1 remove per step",
+    "two_stacks": "3 combines per step on average, n at worst",
+    "two_stacks_lite": "3 combines per step on average, n at worst",
+    "daba": "5 combines per step on average, 8 at worst",
+    "daba_lite": "4 combines per step on average, 6 at worst",
+    "flat_fat": "O(log n) combines per step",
+    "flat_fit": "3 combines per step on average, n at worst",
+    "slick_deque": "less than 2 comparisons per step on average, n at worst",
+    "fiba": "O(log d) combines per step on average, d events out of place; O(1) in order",
+    "order_statistics": "O(log n) comparisons per step, no combines",
+    "register_queues": "O(1) per row, no combines",
+    "top_values": "O(log k) comparisons per row, no combines",
+    "bins": "one count per row that enters or leaves",
+    "amta": "O(1) combines per step on average, O(log n) at worst",
 }
+_INVERTIBLE = "the operator is exactly invertible, so the oldest value can be taken away"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The choice of an algorithm with its reason."""
+    """The algorithm of one live window, with the reason for it."""
 
     operator: Operator
     window: Rows | Time
@@ -52,7 +62,7 @@ class Plan:
             f"{self.operator} over {self.window.text('right')}\n"
             f"  algorithm: {self.algorithm}, because {self.reason}\n"
             f"  cost:      {_COST.get(self.algorithm, 'see its page')}\n"
-            f"  keeps:     {self._kept()}, {state} bytes a state"
+            f"  keeps:     {self._kept()}, {state} bytes per state"
         )
 
     def _kept(self) -> str:
@@ -79,16 +89,24 @@ def plan(
     'slick_deque'
     """
     if not isinstance(operator, Operator):
-        raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+        raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
     window = live_window(window)
     lateness = None if lateness is None else lateness_of(lateness)
     if optimize not in ("latency", "throughput"):
         raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
-    if not operator.monoid:
-        return _plan_order(operator, window, algorithm, lateness)
     if lateness is not None:
-        return _plan_late(operator, window, algorithm, lateness)
-    traits = operator.traits
+        if not window.in_time:
+            raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
+        window.lateness_rule(lateness)  # type: ignore[union-attr]
+    if not operator.monoid:
+        _require_order(operator, algorithm)
+        because = operator.record.because
+        return Plan(operator, window, ORDER_ALGORITHM, because, lateness)
+    if lateness is not None:
+        if algorithm not in (None, LATE_ALGORITHM):
+            raise PairError(f"{algorithm} takes events in order; late events need algorithm='fiba'")
+        reason = "events may come late, and it is the one that takes them anywhere (lateness=)"
+        return Plan(operator, window, LATE_ALGORITHM, reason, lateness)
     if algorithm is not None:
         if algorithm == LATE_ALGORITHM:
             raise PairError(
@@ -96,9 +114,9 @@ def plan(
             )
         require_algorithm(algorithm)
         return Plan(operator, window, algorithm, "algorithm= asked for it")
+    traits = operator.traits
     if traits.invertible:
-        reason = "the operator is exactly invertible, so that the oldest value can be taken away"
-        return Plan(operator, window, "subtract_on_evict", reason)
+        return Plan(operator, window, "subtract_on_evict", _INVERTIBLE)
     if optimize == "latency":
         reason = "its worst step is constant (optimize='latency')"
         return Plan(operator, window, "daba_lite", reason)
@@ -111,69 +129,33 @@ def plan(
 
 def live_window(given: object) -> Rows | Time:
     """Read the window of a single operator: as `over` does, but of rows or time only."""
-    window = window_of(given)
-    if not isinstance(window, Rows | Time):
+    window: Any = window_of(given)
+    if not window.live:
         raise WindowError(
             f"expected a rows or time window, such as sf.rows(100) or sf.time('1h'), got {window}; "
             "other windows are for sf.rolling"
         )
-    return window
-
-
-def _plan_order(
-    operator: Operator,
-    window: Rows | Time,
-    algorithm: str | None,
-    lateness: Length | None,
-) -> Plan:
-    _require_order(operator, algorithm)
-    if lateness is not None:
-        if not isinstance(window, Time):
-            raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
-        window.lateness_rule(lateness)
-    return Plan(operator, window, ORDER_ALGORITHM, _NO_MONOID, lateness)
+    return window  # type: ignore[no-any-return]
 
 
 def _require_order(operator: Operator, algorithm: str | None) -> None:
     if algorithm not in (None, ORDER_ALGORITHM):
         raise PairError(
-            f"{operator.name} is no monoid, so that {algorithm} cannot fold it: leave algorithm out"
+            f"{operator.name} has no associative combine, so {algorithm} cannot fold it: leave "
+            "algorithm out"
         )
 
 
-def _plan_late(
-    operator: Operator,
-    window: Rows | Time,
-    algorithm: str | None,
-    lateness: Length,
-) -> Plan:
-    if not isinstance(window, Time):
-        raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
-    window.lateness_rule(lateness)
-    if algorithm not in (None, LATE_ALGORITHM):
-        raise PairError(f"{algorithm} takes events in order; late events need algorithm='fiba'")
-    reason = "events may come late, and it is the one that takes them anywhere (lateness=)"
-    return Plan(operator, window, LATE_ALGORITHM, reason, lateness)
-
-
-# Operators that need no fold over a column: the bounds of a window say what the answer is.
-_BOUNDS = {
-    "count": "the bounds of a window say how many rows it holds",
-    "first": "the lower bound of a window is the row",
-    "last": "the upper bound of a window is the row",
-    "nth": "the row is n below the upper bound of a window",
-    "collect": "a window is a range of the sorted column",
-    "concat": "a window is a range of the sorted column",
-    "collect_distinct": "a row counts unless the one before it of its value is in the window too",
-}
+# ---- tables -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How one column of a rolling definition is computed, and why."""
+    """How one operator over one window of a table is computed, and why."""
 
-    operator: Operator
-    window: WindowKind
+    leaf: Leaf
+    operator: Operator  # as the types of its columns make it
+    kernel: str  # "windows": one native pass over all windows; "frames": frame by frame; or a name
     algorithm: str
     reason: str
 
@@ -185,55 +167,164 @@ class ColumnPlan:
     @property
     def kept(self) -> str:
         """What is kept in memory, in words."""
+        kept = self.leaf.window.retention()
         if self.algorithm in ("bounds", "register_queues"):
-            return f"{self.window.retention()}, no states"
-        return f"{self.window.retention()}, {self.operator.traits.state_bytes} bytes a state"
+            return f"{kept}, no states"
+        return f"{kept}, {self.operator.traits.state_bytes} bytes per state"
 
 
-def plan_column(operator: Operator, window: WindowKind, algorithm: str | None) -> ColumnPlan:
-    """Choose the algorithm for one column.
+@dataclass(frozen=True)
+class TablePlan:
+    """How a definition runs over tables of some types: what the engine executes and prints."""
+
+    definition: Rolling
+    schema: Any  # Arrow's, None where types are not known
+    columns: tuple[ColumnPlan, ...]
+
+    def __str__(self) -> str:
+        lines = [str(self.definition)]
+        for each in self.columns:
+            leaf = each.leaf
+            window = leaf.window.text(self.definition.default_closed)
+            lines += [
+                f"{'.'.join(leaf.path)}: {leaf.operator}{self._types(leaf)} over {window}",
+                f"  algorithm: {each.algorithm}, because {each.reason}",
+                f"  kernel:    {_KERNELS.get(each.kernel, each.kernel)}",
+                f"  cost:      {each.cost}",
+                f"  keeps:     {each.kept}",
+            ]
+        return "\n".join(lines)
+
+    def _types(self, leaf: Leaf) -> str:
+        columns = leaf.operator.columns
+        if self.schema is None or not columns:
+            return ""
+        return f" of {', '.join(str(self.schema.field(name).type) for name in columns)}"
+
+
+_KERNELS = {
+    "windows": "one native pass over the windows of all such columns",
+    "frames": "one native call for this column",
+    "python": "one call into Python per combine",
+}
+
+
+def plan_table(definition: Rolling, schema: Any = None) -> TablePlan:
+    """Plan a definition over tables of an Arrow schema; without one columns are taken for floats.
 
     >>> import slidefold as sf
-    >>> plan_column(sf.max("x"), sf.time("1h"), None).algorithm
-    'two_stacks_lite'
-    >>> plan_column(sf.count(), sf.time("1h"), None).algorithm
-    'bounds'
+    >>> made = sf.rolling(on="t", n=sf.count().over("1h"), top=sf.max("x").over("1h"))
+    >>> [column.algorithm for column in plan_table(made).columns]
+    ['bounds', 'two_stacks_lite']
     """
+    return TablePlan(
+        definition, schema, tuple(_plan_leaf(leaf, schema) for leaf in definition.leaves)
+    )
+
+
+def _plan_leaf(leaf: Leaf, schema: Any) -> ColumnPlan:
+    names = leaf.operator.columns
+    kinds = None if schema is None else tuple(schema.field(name).type for name in names)
+    return plan_leaf(leaf, kinds)
+
+
+def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None) -> ColumnPlan:
+    """Plan one operator over one window, for columns of these Arrow types."""
+    operator, asked = leaf.operator, leaf.algorithm
+    record = operator.record
     if not operator.monoid:
-        _require_order(operator, algorithm)
-        return ColumnPlan(operator, window, ORDER_ALGORITHM, _NO_MONOID)
-    require_algorithm(algorithm)
-    if operator.name in _BOUNDS:
-        return ColumnPlan(operator, window, "bounds", _BOUNDS[operator.name])
-    if algorithm is not None:
-        needs = next(need for need in _native.algorithms() if need[0] == algorithm)
+        _require_order(operator, asked)
+    else:
+        require_algorithm(asked)
+    typed = operator if kinds is None else typed_operator(operator, kinds)
+    native = "python" if _calls_python(typed) else "frames"
+    # What the bounds of a window answer needs no algorithm, whatever was asked for.
+    if record.algorithm and (asked is None or record.algorithm in ("bounds", ORDER_ALGORITHM)):
+        whole = record.one_pass and _in_windows(leaf, kinds)
+        kernel = "windows" if whole else record.algorithm
+        return ColumnPlan(leaf, typed, kernel, record.algorithm, record.because)
+    if asked is not None:
+        needs = next(need for need in _native.algorithms() if need[0] == asked)
         for needed, word in zip(needs[1:], ("invertible", "selective"), strict=True):
-            if needed and not getattr(operator.traits, word):
+            if needed and not getattr(typed.traits, word):
                 raise PairError(
-                    f"{algorithm} needs an operator that is {word}: {_typed(operator)} is not"
+                    f"{asked} needs an operator that is {word}: {_in_words(typed)} is not"
                 )
-        return ColumnPlan(operator, window, algorithm, "algorithm= asked for it")
-    if operator.name == "approx_distinct":
-        reason = "each register keeps a queue of the rows that may still be its largest"
-        return ColumnPlan(operator, window, "register_queues", reason)
-    if operator.traits.invertible:
-        reason = "the operator is exactly invertible, so that the oldest value can be taken away"
-        return ColumnPlan(operator, window, "subtract_on_evict", reason)
+        return ColumnPlan(leaf, typed, native, asked, "algorithm= asked for it")
+    if record.one_pass and not operator.variant and _in_windows(leaf, kinds):
+        native = "windows"
+    if typed.traits.invertible:
+        return ColumnPlan(leaf, typed, native, "subtract_on_evict", _INVERTIBLE)
     reason = "it does the fewest combines on average, in loops without branches"
-    return ColumnPlan(operator, window, "two_stacks_lite", reason)
+    return ColumnPlan(leaf, typed, native, "two_stacks_lite", reason)
 
 
-def _typed(operator: Operator) -> str:
+def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
+    """Tell whether the native pass over windows takes such a window and such columns."""
+    if not (leaf.window.in_time or leaf.window.last_rows) or leaf.algorithm is not None:
+        return False
+    return leaf.operator.record.rows or kinds is None or all(map(is_plain_number, kinds))
+
+
+def is_plain_number(kind: Any) -> bool:
+    """Tell whether a column is of integers or floats that 64 bits hold with their sign."""
+    types = pa.types
+    return bool(
+        types.is_floating(kind) or (types.is_integer(kind) and not types.is_uint64(kind))
+    )
+
+
+def _calls_python(operator: Operator) -> bool:
+    return isinstance(operator, UserOperator) and not operator.compiled
+
+
+def _in_words(operator: Operator) -> str:
     typed = operator.dtype not in ("any", "object")
     return f"{operator.name} of {operator.dtype}" if typed else operator.name
 
 
-def require_algorithm(algorithm: str | None) -> None:
-    """Refuse a name that no algorithm has, naming the nearest."""
-    if algorithm is not None and algorithm not in EVENT_ALGORITHMS:
-        near = get_close_matches(str(algorithm), EVENT_ALGORITHMS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose of {', '.join(EVENT_ALGORITHMS)}"
-        raise PairError(f"there is no algorithm named {algorithm!r} for this window; {hint}")
+# ---- types --------------------------------------------------------------------------------------
+
+
+def typed_operator(operator: Operator, kinds: Sequence[Any]) -> Operator:
+    """Return the operator that runs over columns of these Arrow types."""
+    if not kinds:
+        return operator
+    codes = [_code(operator, kind) for kind in kinds]
+    if operator.record.pair and operator.record.reads == "compared":
+        codes[0] = "int64"  # a row number
+    return retyped(operator, *codes)
+
+
+def _code(operator: Operator, kind: Any) -> str:
+    """Return the native type that a column of an Arrow type is folded as."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    record, types = operator.record, pa.types
+    compares = record.reads == "compared"
+    if types.is_floating(kind) or types.is_null(kind):
+        return "float64"
+    if types.is_decimal(kind) and not compares:
+        return "int64" if record.exact_decimals else "float64"
+    if types.is_boolean(kind) and operator.dtype == "bool":
+        return "bool"
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return "str" if text and not compares else "int64"
+
+
+def retyped(operator: Operator, *codes: str) -> Operator:
+    """Return the operator for columns that are folded as these native types."""
+    if operator.dtype in ("any", "object"):
+        return operator
+    types = operator.record.types
+    if len(types) == 1 and codes[0] != types[0]:
+        raise ValueTypeError(
+            f"{operator.name} takes {types[0]}, the column {operator.columns[0]!r} gives {codes[0]}"
+        )
+    key = codes[-1] if len(codes) > 1 else "float64"
+    made = replace(operator, dtype=codes[0], key_dtype=key)
+    if operator.variant and codes[0] != "float64":  # only floats need it: integers are exact
+        made = replace(made, variant="", params=())
+    return made
 
 
 def fiba_arity(operator: Operator) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.errors import StateError, WindowError
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.planner import EVENT_ALGORITHMS, Plan, fiba_arity, plan
 from slidefold.state import (
     Operators,
@@ -25,7 +25,7 @@ from slidefold.state import (
     window_from,
     window_header,
 )
-from slidefold.windows import Given, Rows, Time
+from slidefold.definition.windows import Given, Rows, Time
 
 
 class Window(_native.WindowCore):

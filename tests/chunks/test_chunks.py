@@ -15,8 +15,8 @@ import pytest
 import slidefold as sf
 from slidefold.columns.layout import Layout, needs_middles, total_counts
 from slidefold.columns.pieces import fold_chunk, modes, summarize, wants_order
-from slidefold.operators import Operator
-from slidefold.windows import counted
+from slidefold.definition.operators import Operator
+from slidefold.definition.windows import counted
 from tests.support.exact import hard_columns, moments_of
 
 SEEDS = int(os.environ.get("CHUNK_SEEDS", "8"))  # more look further

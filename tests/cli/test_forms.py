@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import slidefold as sf
-from slidefold.cli.pipeline import load
+from slidefold.pipeline import load
 from slidefold.errors import DefinitionError, PipelineError
-from slidefold.rolling import read
+from slidefold.definition.files import read
 from tests.cli.support import PIPELINE, slidefold, write
 
 FORMS: dict[str, tuple[str, str, Any]] = {

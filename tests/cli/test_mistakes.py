@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slidefold.cli.pipeline import load
+from slidefold.pipeline import load
 from slidefold.errors import PipelineError
 from tests.cli.support import PIPELINE, write
 

@@ -13,7 +13,7 @@ from slidefold.cli.comparing import Difference, compare, window_rows
 from slidefold.cli.local import collect
 from slidefold.cli.output import Output
 from slidefold.cli.parity import Ran, split_late
-from slidefold.cli.pipeline import load
+from slidefold.pipeline import load
 from slidefold.errors import DataError
 from tests.cli.support import PIPELINE, slidefold, write
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from slidefold.cli.pipeline import load
-from slidefold.cli.pipeline.patterns import matches, touches
+from slidefold.pipeline import load
+from slidefold.pipeline.patterns import matches, touches
 from slidefold.cli.run import run_pipeline
 from slidefold.errors import PipelineError, SlidefoldError
 from tests.cli.support import TRADES, slidefold

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from slidefold.cli.pipeline.sinks import file_sink
+from slidefold.pipeline.sinks import file_sink
 from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, UsageError
 from tests.cli.support import PIPELINE, write

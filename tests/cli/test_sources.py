@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slidefold.cli.pipeline.broken import BadRow, records
-from slidefold.cli.pipeline.settings import Source
-from slidefold.cli.pipeline.sources import files_of, schema_of, tables
+from slidefold.pipeline.broken import BadRow, records
+from slidefold.pipeline.settings import Source
+from slidefold.pipeline.sources import files_of, schema_of, tables
 from slidefold.errors import DataError
 
 

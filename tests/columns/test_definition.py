@@ -12,8 +12,8 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import ColumnError, DefinitionError, PairError, ValueTypeError
-from slidefold.operators import BUILT_IN
-from slidefold.rolling import read
+from slidefold.definition.operators import BUILT_IN
+from slidefold.definition.files import read
 from tests.support.user_operators import Longest, made
 
 FEATURES = sf.rolling(

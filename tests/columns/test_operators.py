@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from tests.support.golden import equal
 from tests.support.tables import random_table
 

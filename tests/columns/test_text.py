@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.operators import NAMED
+from slidefold.definition.operators import NAMED
 from tests.support.user_operators import Longest, made
 
 OPERATORS = [

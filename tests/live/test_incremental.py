@@ -15,7 +15,7 @@ from slidefold.columns.grouping import one_chunk
 from slidefold.errors import ResultOverflowError
 from slidefold.live.engine import Engine
 from slidefold.live.incremental import Incremental, fits, keys_of
-from slidefold.windows import counted
+from slidefold.definition.windows import counted
 
 KINDS = {
     "x": pa.float64(),

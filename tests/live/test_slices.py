@@ -14,7 +14,7 @@ import slidefold as sf
 from slidefold.errors import ResultOverflowError
 from slidefold.live.engine import Engine
 from slidefold.live.slices import FEWEST_ENDS, Grid, Sliced
-from slidefold.windows import counted
+from slidefold.definition.windows import counted
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64(), "n": pa.int64()})
 CLOSED = st.sampled_from(["left", "right", "both", "neither"])

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 import slidefold as sf
-from slidefold.operators import NAMED, Operator
+from slidefold.definition.operators import NAMED, Operator
 from tests.matrix import comparing, oracle, sketched
 from tests.matrix.comparing import Check, same
 from tests.matrix.values import FLOAT, INT, TEXT, Kind

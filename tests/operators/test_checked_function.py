@@ -18,8 +18,8 @@ import pytest
 import slidefold as sf
 from slidefold._native import CheckedFunction
 from slidefold.errors import OperatorError, ValueTypeError
-from slidefold.operators import plain
-from slidefold.operators.fields import CODES, MisfitError, fitted
+from slidefold.definition.operators import plain
+from slidefold.definition.operators.fields import CODES, MisfitError, fitted
 from tests.support.summing import STATE, summing
 
 

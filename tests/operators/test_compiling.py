@@ -11,7 +11,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import OperatorError
-from slidefold.operators import definition
+from slidefold.definition.operators import definition
 from tests.support.algorithms import make
 from tests.support.summing import STATE, made, summing
 
@@ -110,7 +110,7 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_numba
 def test_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from slidefold.operators import compiled
+    from slidefold.definition.operators import compiled
 
     runs: list[str] = []
     compile_operator = compiled.compile_operator

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import slidefold as sf
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from tests.support.cases import BUILT_IN as CASES
 from tests.support.cases import Case
 from tests.support.more_cases import REQUIRED

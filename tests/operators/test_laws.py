@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import slidefold as sf
 from slidefold.errors import LawError, OperatorError, SlidefoldError
 from slidefold.laws.shrinking import shrunk, simplest_first
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from tests.support.cases import CASES, Case
 from tests.support.declared_operators import BUILDS, DECLARED, Declared
 from tests.support.more_cases import REQUIRED

@@ -13,7 +13,7 @@ import pytest
 import slidefold as sf
 from slidefold.algorithms import DabaLite, Fiba, KeyedWindows, SlickDeque
 from slidefold.errors import OperatorError, ResultOverflowError, ValueTypeError
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from tests.support.unchanged import refused, unchanged
 
 EAST = timezone(timedelta(hours=5, minutes=30))

@@ -20,7 +20,7 @@ from slidefold.errors import (
     TimeOrderError,
     ValueTypeError,
 )
-from slidefold.rolling.options import BATCH, OPTIONS, STREAM
+from slidefold.options import BATCH, OPTIONS, STREAM
 
 pytestmark = pytest.mark.spark
 CLOSED = ("right", "left", "both", "neither")

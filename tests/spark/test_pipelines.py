@@ -19,7 +19,7 @@ import pytest
 
 from slidefold.cli import on_spark, spark_stream
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import load
+from slidefold.pipeline import load
 from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, SlidefoldError
 from slidefold.spark import session as sessions

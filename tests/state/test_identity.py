@@ -67,7 +67,7 @@ def test_another_operator_is_refused() -> None:
         {"version": 2},
         {"module": 5},
         {"module": "os", "name": "system"},
-        {"module": "slidefold.operators", "name": "BUILT_IN"},
+        {"module": "slidefold.definition.operators", "name": "BUILT_IN"},
         {"module": "no.such.module"},
         {"module": ".relative", "name": "x"},
         {"module": "tests.support.user_operators", "name": "times"},

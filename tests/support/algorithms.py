@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import slidefold as sf
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.planner import EVENT_ALGORITHMS
 
 

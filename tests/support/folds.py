@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import slidefold as sf
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from tests.support.algorithms import fitting, make
 
 

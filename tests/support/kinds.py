@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from tests.support import truth as true
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1

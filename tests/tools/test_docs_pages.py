@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import slidefold as sf
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from tools.docs import api, curves, operators, pages
 from tools.docs.__main__ import main
 from tools.docs.algorithms import filled

@@ -13,7 +13,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import InvariantError, StateError
-from slidefold.operators import NAMED
+from slidefold.definition.operators import NAMED
 from tests.support.envelopes import opened
 from tools.fuzz import limits, state
 from tools.fuzz.damage import damaged

@@ -10,7 +10,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import DataError
-from slidefold.windows import results
+from slidefold.definition.windows import results
 
 YEARS = pa.table(
     {

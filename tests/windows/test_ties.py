@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.windows.ties import tie_order
+from slidefold.definition.windows.ties import tie_order
 
 
 def order_of(

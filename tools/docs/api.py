@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import slidefold as sf
-from slidefold.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN
 from tools.docs.words import markdown, signature
 
 HEAD = """# API

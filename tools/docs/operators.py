@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import slidefold as sf
-from slidefold.operators import BUILT_IN
-from slidefold.operators.types import known_types
+from slidefold.definition.operators import BUILT_IN
+from slidefold.definition.operators.types import known_types
 from tools.docs.words import escaped, markdown, signature
 
 # What an operator needs to be made at all.

@@ -12,7 +12,7 @@ import pyarrow as pa
 import slidefold as sf
 from slidefold.errors import SlidefoldError
 from slidefold.live.engine import EMITS
-from slidefold.operators import NAMED
+from slidefold.definition.operators import NAMED
 from tools.fuzz.values import DRAWS, EPOCH
 
 COLUMNS = {"f": "float64", "i": "int8", "s": "str", "b": "bool", "d": "decimal(9, 2)", "w": "date"}

@@ -12,8 +12,8 @@ from typing import Any
 
 import slidefold as sf
 from slidefold.errors import SlidefoldError
-from slidefold.operators import NAMED
-from slidefold.operators.types import has_two_columns
+from slidefold.definition.operators import NAMED
+from slidefold.definition.operators.types import has_two_columns
 from tools.fuzz.operators import Composed
 
 Draw = Callable[[Random], Any]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from slidefold import _native
 from slidefold.errors import OperatorError
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.state import (
     Operators,
     operator_header,

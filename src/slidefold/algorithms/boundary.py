@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from slidefold import _native
 from slidefold.algorithms.base import MOST_SLOTS
 from slidefold.errors import OperatorError, WindowError
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.state import (
     Operators,
     field,

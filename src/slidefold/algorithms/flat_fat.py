@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from slidefold.algorithms.base import MOST_SLOTS, Algorithm, whole
 from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.state import require_room
 
 

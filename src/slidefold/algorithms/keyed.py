@@ -9,7 +9,7 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
-from slidefold.operators import Operator, StructOperator
+from slidefold.definition.operators import Operator, StructOperator
 from slidefold.state import (
     Operators,
     field,
@@ -22,7 +22,7 @@ from slidefold.state import (
     window_from,
     window_header,
 )
-from slidefold.windows import Given, Time, lateness_of, window_of
+from slidefold.definition.windows import Given, Time, lateness_of, window_of
 
 
 class KeyedWindows(_native.KeyedCore):

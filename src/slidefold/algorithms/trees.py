@@ -10,7 +10,7 @@ import numpy as np
 from slidefold import _native
 from slidefold.algorithms.base import whole
 from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.state import (
     Operators,
     operator_header,

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from slidefold.columns.grouping import sort_table
 from slidefold.errors import DataError
-from slidefold.rolling import Rolling
+from slidefold.definition.rolling import Rolling
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from slidefold.cli.guard import guarded
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import load
-from slidefold.cli.pipeline.types import word_of
+from slidefold.pipeline import load
+from slidefold.pipeline.types import word_of
 
 
 def explain(pipeline: PipelineFile, json: AsJson = False) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from slidefold.cli.local import open_targets, read, tell
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import Pipeline
+from slidefold.pipeline import Pipeline
 
 
 def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> Any:

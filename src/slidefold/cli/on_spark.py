@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from slidefold.cli.local import Broken, tell
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import Pipeline
-from slidefold.cli.pipeline.broken import BadRow
-from slidefold.cli.pipeline.patterns import literal
-from slidefold.cli.pipeline.settings import ENDINGS, SPARK
-from slidefold.cli.pipeline.sinks import file_sink, json_line
-from slidefold.cli.pipeline.sources import Parse
+from slidefold.pipeline import Pipeline
+from slidefold.pipeline.broken import BadRow
+from slidefold.pipeline.patterns import literal
+from slidefold.pipeline.settings import ENDINGS, SPARK
+from slidefold.pipeline.sinks import file_sink, json_line
+from slidefold.pipeline.sources import Parse
 from slidefold.errors import DataError
 from slidefold.spark import session as sessions
 

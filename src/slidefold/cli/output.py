@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from slidefold.cli.pipeline.sinks import json_line
+from slidefold.pipeline.sinks import json_line
 
 
 class Output:

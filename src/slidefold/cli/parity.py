@@ -20,11 +20,10 @@ from slidefold.cli.local import collect
 from slidefold.cli.on_spark import source_frame, spark_session
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import Pipeline, load
-from slidefold.cli.pipeline.settings import Sink, Source
+from slidefold.pipeline import Pipeline, load
+from slidefold.pipeline.settings import Sink, Source
 from slidefold.cli.spark_stream import start_query, stream_frame, watch
-from slidefold.errors import DataError, UsageError
-from slidefold.rolling import nearest
+from slidefold.errors import DataError, UsageError, nearest
 from slidefold.spark import session as sessions
 
 ENGINES = ("live", "spark", "stream")

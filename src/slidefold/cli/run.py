@@ -20,7 +20,7 @@ from slidefold.cli.options import (
     Streams,
 )
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import load
+from slidefold.pipeline import load
 from slidefold.cli.spark_stream import stream_spark
 from slidefold.errors import UsageError
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 from slidefold.cli.local import tell
 from slidefold.cli.on_spark import remove, source_frame, spark_session
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import Pipeline
-from slidefold.cli.pipeline.settings import SPARK
-from slidefold.windows.durations import nanoseconds
+from slidefold.pipeline import Pipeline
+from slidefold.pipeline.settings import SPARK
+from slidefold.definition.windows.durations import nanoseconds
 
 METRICS = "slidefold"
 _SAID = ("rows_in", "rows_out", "late")

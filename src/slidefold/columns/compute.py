@@ -1,69 +1,37 @@
-"""What a run needs to know of a definition, and its columns over rows in order."""
+"""The columns of a definition over rows in order, as its plan says."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
 
 from slidefold.columns.folds import fold
 from slidefold.columns.grouping import Sorted
-from slidefold.columns.sliding import slide, slides
-from slidefold.operators import Over, UserOperator
-from slidefold.windows import Every, EveryRows, Frames, SortedRows, WindowKind
+from slidefold.columns.windows import fold_windows
+from slidefold.definition.operators import Operator, StructOperator
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import Frames, SortedRows, WindowKind
+from slidefold.planner import ColumnPlan, plan_table
+
+Path = tuple[str, ...]
 
 
-class Definition(Protocol):
-    """What a run needs to know of a definition."""
-
-    @property
-    def on(self) -> str:
-        """The column of times."""
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns of keys."""
-
-    @property
-    def slide(self) -> Every | None:
-        """When there is a result; None for one an input row."""
-
-    @property
-    def order(self) -> str | tuple[str, ...]:
-        """The columns that the order among peers starts with, or "input"."""
-
-    @property
-    def ties(self) -> tuple[str, ...]:
-        """The columns that order rows of equal time; none if that does not matter."""
-
-    @property
-    def columns(self) -> Mapping[str, Over]:
-        """The new columns."""
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The input columns that are read."""
-
-
-def windows_of(definition: Definition) -> list[WindowKind]:
-    """Return the windows of a definition, each once: columns that share one share its frames."""
-    return list(dict.fromkeys(over.window for over in definition.columns.values()))
-
-
-def filled_columns(definition: Definition, given: frozenset[str]) -> frozenset[str]:
+def filled_columns(definition: Rolling, given: frozenset[str]) -> frozenset[str]:
     """Return the columns of a result that are never null, if those `given` of the input are not."""
     filled = {
         name
         for name, over in definition.columns.items()
-        if over.operator.name == "count"
-        and not isinstance(over.operator, UserOperator)
-        and over.min_count is None
+        if over.operator.record.never_null and over.min_count is None
     }
-    if definition.slide is None:
+    slide = definition.slide
+    if slide is None:
         filled |= given
     else:
         filled |= {"window_end", *(given & {*definition.by})}
         # At every n-th row no window may hold a row, and so none has a start.
-        if not isinstance(definition.slide, EveryRows):
+        if not slide.counted:
             filled.add("window_start")
     return frozenset(filled)
 
@@ -80,30 +48,59 @@ class FramesOf(dict[WindowKind, Frames]):
         return found
 
 
-def fold_columns(
-    definition: Definition,
+def row_columns(definition: Rolling, ordered: Sorted, threads: int = 1) -> dict[str, Any]:
+    """Return the new columns with one result per input row, in order of the input."""
+    plans = plan_rows(definition, ordered)
+    results = fold_windows(plans, ordered, threads)
+    rest = [plan for plan in plans if plan.leaf.path not in results]
+    frames = FramesOf(ordered.rows)
+    for path, values in fold_leaves(rest, ordered, frames, threads).items():
+        results[path] = ordered.back(values)
+    return columns_from(definition, results)
+
+
+def frame_columns(
+    definition: Rolling, ordered: Sorted, frames: Mapping[WindowKind, Frames], threads: int = 1
+) -> dict[str, Any]:
+    """Return the new columns, one result per frame."""
+    plans = plan_rows(definition, ordered)
+    return columns_from(definition, fold_leaves(plans, ordered, frames, threads))
+
+
+def plan_rows(definition: Rolling, ordered: Sorted) -> tuple[ColumnPlan, ...]:
+    """Return the plan for rows of the types at hand."""
+    names = {name for leaf in definition.leaves for name in leaf.operator.columns}
+    schema = pa.schema({name: ordered.rows.column(name).type for name in names})
+    return plan_table(definition, schema).columns
+
+
+def fold_leaves(
+    plans: tuple[ColumnPlan, ...] | list[ColumnPlan],
     ordered: Sorted,
     frames: Mapping[WindowKind, Frames],
-    threads: int = 1,
-    without: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return the new columns, one result a frame; but those that are there already."""
-    whole = isinstance(frames, FramesOf)
-    found = {}
-    for name, over in definition.columns.items():
-        if name in without:
-            continue
-        columns = tuple(ordered.rows.column(column) for column in over.operator.columns)
-        if whole and threads == 1 and slides(over, ordered.rows, columns):
-            found[name] = slide(over, columns)
-            continue
-        found[name] = fold(
-            over.operator,
-            over.window,
-            columns,
-            frames[over.window],
-            over.min_count,
-            over.algorithm,
+    threads: int,
+) -> dict[Path, Any]:
+    """Fold operators one by one over the frames of their windows."""
+    return {
+        plan.leaf.path: fold(
+            plan,
+            tuple(ordered.rows.column(name) for name in plan.leaf.operator.columns),
+            frames[plan.leaf.window],
             threads,
         )
-    return found
+        for plan in plans
+    }
+
+
+def columns_from(definition: Rolling, results: Mapping[Path, Any]) -> dict[str, Any]:
+    """Return the columns of a definition from those of its leaves."""
+    return {
+        name: _whole((name,), over.operator, results) for name, over in definition.columns.items()
+    }
+
+
+def _whole(path: Path, operator: Operator, results: Mapping[Path, Any]) -> Any:
+    if not isinstance(operator, StructOperator):
+        return results[path]
+    arrays = [_whole((*path, name), part, results) for name, part in operator.parts]
+    return pa.StructArray.from_arrays(arrays, [name for name, _ in operator.parts])

@@ -24,10 +24,10 @@ from slidefold.columns.values import (
     steps_per_second,
     whole_decimals,
 )
-from slidefold.operators import Operator
-from slidefold.operators.pairs import half_life_of
-from slidefold.windows import WindowKind
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import Operator
+from slidefold.definition.operators.pairs import half_life_of
+from slidefold.definition.windows import WindowKind
+from slidefold.definition.windows.sorted_rows import Ints
 
 # The newest time, the weight of all rows if that of the newest is 1, their mean, and the half life
 # in steps of the times.

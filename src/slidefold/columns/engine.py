@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition, FramesOf, filled_columns, fold_columns, windows_of
+from slidefold.columns.compute import filled_columns, frame_columns, row_columns
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
 from slidefold.columns.threads import require_threads
-from slidefold.columns.together import fold_together
 from slidefold.columns.values import to_arrow
-from slidefold.errors import ColumnError
-from slidefold.windows import Slide
+from slidefold.errors import ColumnError, nearest
+from slidefold.planner import TablePlan, plan_table
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import Slide
 
 
-def run(definition: Definition, data: Any, threads: int = 1) -> Any:
+def run(definition: Rolling, data: Any, threads: int = 1) -> Any:
     """Run a definition over data, and return the same kind of data."""
     threads = require_threads(threads)
     source = source_of(data)
@@ -28,24 +28,20 @@ def run(definition: Definition, data: Any, threads: int = 1) -> Any:
         return run_reader(definition, source.reader, threads=threads)
     table = without_views(source.select(definition.used))
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
-    windows = windows_of(definition)
     filled = filled_columns(definition, source.filled)
     if definition.slide is None:
-        found = fold_together(definition, ordered, threads)
-        rest = fold_columns(definition, ordered, FramesOf(ordered.rows), threads, found)
-        found |= {name: ordered.back(values) for name, values in rest.items()}
-        return source.append({name: found[name] for name in definition.columns}, filled)
-    slide = definition.slide.slide(ordered.rows, windows)
+        return source.append(row_columns(definition, ordered, threads), filled)
+    slide = definition.slide.slide(ordered.rows, definition.windows)
     return source.maker(filled)(slide_table(definition, ordered, slide, threads))
 
 
-def slide_table(definition: Definition, ordered: Sorted, slide: Slide, threads: int = 1) -> Any:
+def slide_table(definition: Rolling, ordered: Sorted, slide: Slide, threads: int = 1) -> Any:
     """Return the results of a slide: the keys, where its windows start and end, the columns."""
-    found = fold_columns(definition, ordered, slide.frames, threads)
+    found = frame_columns(definition, ordered, slide.frames, threads)
     return ends_table(definition, ordered, slide, found)
 
 
-def ends_table(definition: Definition, ordered: Sorted, slide: Slide, found: Any) -> Any:
+def ends_table(definition: Rolling, ordered: Sorted, slide: Slide, found: Any) -> Any:
     """Return such a table of columns that are folded already."""
     first = ordered.rows.starts[slide.group]
     keys = {name: ordered.rows.column(name).take(pa.array(first)) for name in definition.by}
@@ -59,6 +55,14 @@ def ends_table(definition: Definition, ordered: Sorted, slide: Slide, found: Any
     return pa.table({**keys, **bounds, **found})
 
 
+def plan_of(definition: Rolling, schema: Any) -> TablePlan:
+    """Return how a definition would run over tables of a schema; None if types are not known."""
+    if schema is not None:
+        for name in {name for leaf in definition.leaves for name in leaf.operator.columns}:
+            require_column(name, schema.names)
+    return plan_table(definition, schema)
+
+
 def require_column(column: str, names: Sequence[str]) -> None:
     """Refuse a name that is not there, or there twice; say which one may have been meant."""
     found = names.count(column)
@@ -68,7 +72,7 @@ def require_column(column: str, names: Sequence[str]) -> None:
         raise ColumnError(f"the data has no column {column!r}{_hint(column, names)}")
 
 
-def require_columns(definition: Definition, names: Sequence[str]) -> None:
+def require_columns(definition: Rolling, names: Sequence[str]) -> None:
     """Refuse data that lacks a column of a definition, or has one that is to be made."""
     for column in definition.used:
         require_column(column, names)
@@ -82,7 +86,4 @@ def require_columns(definition: Definition, names: Sequence[str]) -> None:
 
 def _hint(column: str, names: Sequence[object]) -> str:
     known = [name for name in names if isinstance(name, str)]
-    near = get_close_matches(column, known, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f": it has {', '.join(known[:8])}" if known else ""
+    return nearest(column, known) or (f": it has {', '.join(known[:8])}" if known else "")

@@ -7,8 +7,6 @@ so any type works and stays what it is.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,7 +25,7 @@ from slidefold.columns.objects import (
 )
 from slidefold.columns.order import quantiles
 from slidefold.columns.reading import Task, compared, in_units, read, retyped
-from slidefold.columns.users import fold_user
+from slidefold.columns.users import read_inputs, user_column
 from slidefold.columns.values import (
     Array,
     comparable,
@@ -39,66 +37,51 @@ from slidefold.columns.values import (
     whole_decimals,
     whole_numbers,
 )
+from slidefold.definition import operators
+from slidefold.definition.operators import Operator, QuantileOperator, UserOperator
+from slidefold.definition.operators.pairs import half_life_of
+from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import DataError, ResultOverflowError, ValueTypeError
-from slidefold.operators import Operator, QuantileOperator, UserOperator
-from slidefold.operators.pairs import half_life_of
-from slidefold.planner import plan_column
-from slidefold.windows import WindowKind
-from slidefold.windows.sorted_rows import Ints
+from slidefold.planner import ColumnPlan
 
 
 def fold(
-    operator: Operator,
-    window: WindowKind,
+    plan: ColumnPlan,
     columns: tuple[Any, ...],
     frames: tuple[Ints, Ints],
-    min_count: int | None,
-    algorithm: str | None,
     threads: int = 1,
 ) -> Any:
-    """Fold sorted columns over frames of rows; an Arrow array with one result a frame."""
-    parts = getattr(operator, "parts", None)
-    if parts is not None:
-        place = {name: i for i, name in enumerate(operator.columns)}
-        arrays = []
-        for _, part in parts:
-            own = tuple(columns[place[name]] for name in part.columns)
-            arrays.append(fold(part, window, own, frames, min_count, algorithm, threads))
-        return pa.StructArray.from_arrays(arrays, [name for name, _ in parts])
+    """Fold sorted columns over frames of rows; an Arrow array with one result per frame."""
     lo, hi = frames
-    if min_count is not None:
-        return _fold_enough(operator, window, columns, frames, min_count, algorithm, threads)
-    present = None if keeps_nulls(operator) else present_rows(columns)
-    if present is not None:
-        before = np.concatenate(([0], np.cumsum(present)))
-        lo, hi = before[lo], before[hi]
-        columns = tuple(column.filter(pa.array(present)) for column in columns)
-    task = Task(operator, window, algorithm, columns, lo, hi, threads)
-    if isinstance(operator, UserOperator):
-        return fold_user(operator, columns, task.kernel, len(lo))
-    return FOLDS.get(operator.name, fold_numbers)(task)
-
-
-def _fold_enough(
-    operator: Operator,
-    window: WindowKind,
-    columns: tuple[Any, ...],
-    frames: tuple[Ints, Ints],
-    min_count: int,
-    algorithm: str | None,
-    threads: int,
-) -> Any:
-    """Fold the frames with enough values; the others are null, whatever they would give."""
-    lo, hi = frames
-    enough = count_values(columns, lo, hi) >= min_count
-    frames = lo[enough], hi[enough]
+    enough = None
+    least = plan.leaf.min_count
+    if least is not None:  # the other frames are null, whatever they would give
+        enough = count_values(columns, lo, hi) >= least
+        lo, hi = lo[enough], hi[enough]
+    operator = plan.leaf.operator
+    if not keeps_nulls(operator):
+        columns, lo, hi = without_nulls(columns, lo, hi)
+    task = Task(operator, plan.algorithm, columns, lo, hi, threads)
     try:
-        found = fold(operator, window, columns, frames, None, algorithm, threads)
+        results = FOLDS[operator.record.column](task)
     except ResultOverflowError as error:
-        rows = np.flatnonzero(enough)
-        told = re.sub(r"(?<= at row )\d+", lambda row: str(rows[int(row[0])]), str(error))
-        raise ResultOverflowError(told) from None
-    return spread_results(found, enough)
+        if enough is None or error.row is None:
+            raise
+        row = int(np.flatnonzero(enough)[error.row])
+        raise ResultOverflowError(error.sentence).at(row) from None
+    return results if enough is None else spread_results(results, enough)
+
+
+def without_nulls(
+    columns: tuple[Any, ...], lo: Ints, hi: Ints
+) -> tuple[tuple[Any, ...], Ints, Ints]:
+    """Drop rows with a null in any column, and move the frames with them."""
+    present = present_rows(columns)
+    if present is None:
+        return columns, lo, hi
+    before = np.concatenate(([0], np.cumsum(present)))
+    kept = tuple(column.filter(pa.array(present)) for column in columns)
+    return kept, before[lo], before[hi]
 
 
 def spread_results(found: Any, places: Array) -> Any:
@@ -137,7 +120,7 @@ def count_values(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
 
 
 def _count(task: Task) -> Any:
-    return pa.array(task.hi - task.lo)
+    return pa.array(task.hi - task.lo + task.more)
 
 
 def _first(task: Task) -> Any:
@@ -187,7 +170,6 @@ def _extreme_by(task: Task) -> Any:
 def _quantile(task: Task) -> Any:
     operator = task.operator
     assert isinstance(operator, QuantileOperator)
-    plan_column(operator, task.window, task.algorithm)  # refuses algorithms
     ordered = compared(task, 0)
     found = quantiles(operator, plain(task.columns[0]), ordered, task.lo, task.hi)
     if found is None:
@@ -197,7 +179,8 @@ def _quantile(task: Task) -> Any:
 
 def _m4(task: Task) -> Any:
     """Return first, last, min and max: each as an operator of its own, over the same frames."""
-    least, most = (replace(task.operator, name=name, params=()) for name in ("min", "max"))
+    ends = operators.min, operators.max
+    least, most = (end(*task.operator.columns) for end in ends)
     arrays = [_first(task), _last(task)]
     arrays += [_extreme(replace(task, operator=operator)) for operator in (least, most)]
     names = ["first", "last", "min", "max"]
@@ -232,13 +215,13 @@ def _mean(task: Task) -> Any:
     kind = values.type
     if not (pa.types.is_duration(kind) or pa.types.is_decimal(kind)):
         return _maybe_unsigned(task)
-    if pa.types.is_decimal(kind) and 0 <= kind.scale <= 18:
+    if pa.types.is_decimal(kind) and kind.precision <= 18 and kind.scale >= 0:
         whole = whole_decimals(values)
-        if whole is not None:
-            params = (("unit", 10**kind.scale),)
-            operator = replace(retyped(task.operator, whole), variant="decimal_mean", params=params)
-            return to_arrow(*task.kernel(operator, whole))
-    adding = replace(task.operator, name="sum", dtype="int64")
+        assert whole is not None
+        params = (("unit", 10**kind.scale),)
+        operator = replace(retyped(task.operator, whole), variant="decimal_mean", params=params)
+        return to_arrow(*task.kernel(operator, whole))
+    adding = operators.sum(*task.operator.columns, dtype="int64")
 
     def summing(whole: Array) -> tuple[Array, Array]:
         return task.kernel(adding, whole)
@@ -263,7 +246,7 @@ def _range(task: Task) -> Any:
     kind = plain(task.columns[0]).type
     if not (is_temporal(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
         return fold_numbers(task)
-    ends = (replace(task.operator, name=name) for name in ("max", "min"))
+    ends = (end(*task.operator.columns) for end in (operators.max, operators.min))
     most, least = (_extreme(replace(task, operator=end)) for end in ends)
     try:
         if not pa.types.is_decimal(kind):
@@ -298,14 +281,12 @@ def _decayed(task: Task) -> Any:
     return to_arrow(*task.kernel(retyped(operator, values, times), (values, times)))
 
 
-def _moments(task: Task) -> Any:
+def _spreads(task: Task) -> Any:
     """Fold spreads, which no shift changes: in units of whole numbers where there are some."""
     inputs, units = zip(*(in_units(task, i) for i in range(len(task.columns))), strict=True)
     operator = retyped(task.operator, *inputs)
     data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else inputs)
-    name, first, last = operator.name, units[0], units[-1]
-    per = {"var": first * first, "std": first, "covariance": first * last, "trend": first / last}
-    scale = per.get(name, 1.0)
+    scale = operator.record.unit(units[0], units[-1])
     return to_arrow(np.asarray(data) if scale == 1 else np.asarray(data) / scale, valid)
 
 
@@ -316,120 +297,90 @@ def fold_numbers(task: Task) -> Any:
     data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else tuple(inputs))
     if not isinstance(data, list):
         return to_arrow(np.asarray(data), valid)
-    return _objects(replace(task, operator=operator), data)
-
-
-def _objects(task: Task, data: list[Any]) -> Any:
-    known = {
-        "moments": moment_structs,
-        "frequent_items": frequent_structs,
-        "theta": sketch_bytes,
-    }
-    if task.operator.name in known:
-        return known[task.operator.name](data)
-    if task.operator.name == "naive_bayes":
-        return bayes_counts(task.operator, data)
-    if task.operator.name in ("bloom", "count_min"):
-        return pa.array([None if item is None else item.to_bytes() for item in data], pa.binary())
-    if task.operator.name == "approx_quantile":
-        return pa.array(data, pa.float64())  # also where all of them are null
     try:
         return pa.array(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         raise ValueTypeError(
-            f"the results of {task.operator.name} are objects that no column holds: use sf.Window"
+            f"the results of {operator.name} are objects that no column holds: use sf.Window"
         ) from None
+
+
+def _listed(task: Task) -> list[Any]:
+    """Return results that are Python objects."""
+    inputs = [read(task, i) for i in range(len(task.columns))]
+    operator = retyped(task.operator, *inputs)
+    data, _ = task.kernel(operator, inputs[0] if len(inputs) == 1 else tuple(inputs))
+    return data  # type: ignore[no-any-return]
+
+
+def _reals(task: Task) -> Any:
+    return pa.array(_listed(task), pa.float64())  # also where all of them are null
+
+
+def _moment_sketch(task: Task) -> Any:
+    return moment_structs(_listed(task))
+
+
+def _frequent(task: Task) -> Any:
+    return frequent_structs(_listed(task))
+
+
+def _theta(task: Task) -> Any:
+    return sketch_bytes(_listed(task))
+
+
+def _naive_bayes(task: Task) -> Any:
+    codes = ["str" if is_text(plain(column).type) else "int64" for column in task.columns]
+    return bayes_counts(codes[0], codes[-1], task.operator.columns[1:], _listed(task))
 
 
 def _sketches(task: Task) -> Any:
     """Return the bytes of sketches, all of one size."""
-    said: Any = dict(task.operator.params)
-    if task.operator.name == "bloom":
-        size = -(-said["bits"] // 64) * 8
-    else:
-        depth = math.ceil(-math.log1p(-said["confidence"]))
-        size = 8 * math.ceil(math.e / said["epsilon"]) * depth
+    size = task.operator.record.result_bytes(dict(task.operator.params))
     if size * len(task.lo) >= 2**31:  # before they take that room
         raise DataError(
             f"{task.operator.name} takes {size} bytes a row, and a column of binary holds 2 GB: "
             f"run fewer than {2**31 // size} rows at a time, or ask for a smaller sketch"
         )
-    return fold_numbers(task)
+    sketches = _listed(task)
+    return pa.array([None if each is None else each.to_bytes() for each in sketches], pa.binary())
 
 
-_ADDING = (
-    "sum",
-    "mean",
-    "range",
-    "histogram",
-    "bloom",
-    "count_min",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "var",
-    "std",
-    "covariance",
-    "correlation",
-    "trend",
-    "decayed_mean",
-    "relative_variation",
-    "concat",
-)  # no comparing, so no ranks
+def _user(task: Task) -> Any:
+    assert isinstance(task.operator, UserOperator)
+    inputs = read_inputs(task.operator, task.columns)
+    return user_column(task.operator, *task.kernel(task.operator, inputs))
+
+
+# By the word that the record of an operator has for its fold.
 FOLDS: dict[str, Callable[[Task], Any]] = {
-    "count": _count,
-    "first": _first,
-    "last": _last,
-    "nth": _nth,
+    "bits": _bits,
     "collect": collect,
-    "concat": _concat,
-    "min": _extreme,
-    "max": _extreme,
-    "max_count": _extreme_count,
-    "min_count": _extreme_count,
-    "max_by": _extreme_by,
-    "min_by": _extreme_by,
-    "median": _quantile,
-    "quantile": _quantile,
-    "top_k": top_k,
     "collect_distinct": collect_distinct,
+    "concat": _concat,
+    "count": _count,
+    "decayed": _decayed,
+    "extreme": _extreme,
+    "extreme_by": _extreme_by,
+    "extreme_count": _extreme_count,
+    "first": _first,
+    "frequent_items": _frequent,
     "histogram": histogram,
+    "last": _last,
     "m4": _m4,
-    "bloom": _sketches,
-    "count_min": _sketches,
-    "sum": _sum,
     "mean": _mean,
-    "relative_variation": _maybe_unsigned,
+    "moments": _moment_sketch,
+    "naive_bayes": _naive_bayes,
+    "nth": _nth,
+    "numbers": fold_numbers,
+    "quantile": _quantile,
     "range": _range,
-    "var": _moments,
-    "std": _moments,
-    "covariance": _moments,
-    "correlation": _moments,
-    "trend": _moments,
-    "decayed_mean": _decayed,
-    "bit_and": _bits,
-    "bit_or": _bits,
-    "bit_xor": _bits,
+    "reals": _reals,
+    "sketch": _sketches,
+    "spread": _spreads,
+    "sum": _sum,
+    "theta": _theta,
+    "top_k": top_k,
+    "unsigned": _maybe_unsigned,
+    "user": _user,
 }
-
-
-def column_operator(operator: Operator, kinds: tuple[Any, ...]) -> Operator:
-    """Return the operator that runs over columns of these Arrow types, as far as types tell."""
-    if operator.name in ("struct", "count") or isinstance(operator, UserOperator) or not kinds:
-        return operator
-    samples = [_sample(operator, kind) for kind in kinds]
-    if operator.name in ("max_by", "min_by"):
-        samples[0] = np.empty(0, np.int64)  # a row number
-    return retyped(operator, *samples)
-
-
-def _sample(operator: Operator, kind: Any) -> Any:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    compares = operator.name in FOLDS and operator.name not in _ADDING
-    if pa.types.is_floating(kind) or pa.types.is_null(kind):
-        return np.empty(0)
-    if pa.types.is_decimal(kind) and not compares:
-        return np.empty(0, np.int64 if operator.name in ("sum", "mean") else np.float64)
-    if pa.types.is_boolean(kind) and operator.dtype == "bool":
-        return np.empty(0, np.bool_)
-    return [] if is_text(kind) and not compares else np.empty(0, np.int64)

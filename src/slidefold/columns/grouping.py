@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from slidefold import _native
 from slidefold.errors import ValueTypeError
-from slidefold.windows import SortedRows, counted, tie_order
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.windows import SortedRows, counted, tie_order
+from slidefold.definition.windows.sorted_rows import Ints
 
 Groups = npt.NDArray[np.int32]
 Order = npt.NDArray[np.uint32]

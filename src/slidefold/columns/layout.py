@@ -21,8 +21,8 @@ from slidefold.columns.chunks import (
 from slidefold.columns.compute import Definition
 from slidefold.columns.leaves import Leaf, Path, leaves_of
 from slidefold.columns.pieces import Part, Summary, merged
-from slidefold.windows import Rows, Time
-from slidefold.windows.clock import Clock
+from slidefold.definition.windows import Rows, Time
+from slidefold.definition.windows.clock import Clock
 
 
 @dataclass(frozen=True)

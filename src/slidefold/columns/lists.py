@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pyarrow as pa
 
 from slidefold import _native
 from slidefold.columns.reading import Task, compared, read, retyped
-from slidefold.columns.values import Array, plain
-from slidefold.planner import plan_column
-from slidefold.windows.sorted_rows import spread
+from slidefold.columns.trace import ran
+from slidefold.columns.values import Array, comparable, plain
+from slidefold.definition.windows.sorted_rows import spread
 
 
 def collect(task: Task) -> Any:
@@ -27,7 +28,6 @@ def collect_distinct(task: Task) -> Any:
     frame.
     """
     numbers = compared(task, 0)[0]
-    plan_column(retyped(task.operator, numbers), task.window, task.algorithm)  # refuses algorithms
     rows, ends = _native.distinct_rows(_rows_before(numbers), task.lo, task.hi)
     return _lists(task, task.columns[0].take(pa.array(rows)), np.diff(ends))
 
@@ -49,7 +49,8 @@ def _rows_before(numbers: Array) -> Array:
 def top_k(task: Task) -> Any:
     """Return the k largest values of each frame, the largest first."""
     numbers, restore = compared(task, 0)
-    if task.algorithm is None:
+    if task.algorithm == "top_values":
+        ran(task.algorithm, task.algorithm)
         k: Any = dict(task.operator.params)["k"]
         flat, ends = _native.top_frames(numbers, task.lo, task.hi, k)
     else:
@@ -62,15 +63,31 @@ def top_k(task: Task) -> Any:
 def histogram(task: Task) -> Any:
     """Return how many values of each frame fall into each bin."""
     column = plain(task.columns[0])
+    if task.algorithm != "bins":
+        return _folded_bins(task)
+    ran(task.algorithm, task.algorithm)
     unsigned = pa.types.is_uint64(column.type)
     values = column.to_numpy(zero_copy_only=False) if unsigned else read(task, 0)
     edges: Any = dict(task.operator.params)["edges"]
     bins = len(edges) - 1
-    plan_column(retyped(task.operator, values), task.window, task.algorithm)
     found = _native.count_frames(_bins(values, edges), task.lo, task.hi, bins)
     if not task.held.all():
         found = found.reshape(-1, bins)[task.held].ravel()
     return _lists(task, pa.array(found), task.held * bins)
+
+
+def _folded_bins(task: Task) -> Any:
+    """Return the same, folded by an algorithm."""
+    column = plain(task.columns[0])
+    operator = task.operator
+    if pa.types.is_uint64(column.type):
+        values, _ = comparable(column)
+        operator = replace(retyped(operator, values), variant="unsigned_histogram")
+    else:
+        values = read(task, 0)
+        operator = retyped(operator, values)
+    found, _ = task.kernel(operator, values)
+    return pa.array(found, pa.list_(pa.int64()))
 
 
 def _bins(values: Array, edges: tuple[float, ...]) -> Array:

@@ -23,7 +23,7 @@ from slidefold.columns.values import (
     steps_per_second,
     whole_numbers,
 )
-from slidefold.operators import BUILT_IN, Operator
+from slidefold.definition.operators import BUILT_IN, Operator
 
 Moments = dict[str, Any]
 # Folds an operator over columns by their place: 0 and 1.

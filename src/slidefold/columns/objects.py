@@ -6,8 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.operators import Operator
-
 _MOMENTS = ("count", "min", "max", "mean", "chebyshev")
 
 
@@ -38,17 +36,16 @@ def sketch_bytes(results: list[Any]) -> Any:
     return pa.array([None if r is None else r.serialize() for r in results], pa.binary())
 
 
-def bayes_counts(operator: Operator, results: list[Any]) -> Any:
+def bayes_counts(label_code: str, value_code: str, features: tuple[str, ...], results: list[Any]) -> Any:
     """Return classifiers as their counts: of each label, and of each feature's values beside it.
 
     The count of a label alone has neither feature nor value.
     """
     types = {"int64": pa.int64(), "str": pa.string()}
-    label, value = types[operator.dtype], types[operator.key_dtype]
+    label, value = types[label_code], types[value_code]
     kind = pa.list_(
         pa.struct([("label", label), ("feature", pa.string()), ("value", value), ("n", pa.int64())])
     )
-    features = operator.columns[1:]
     rows: list[list[dict[str, Any]] | None] = []
     for model in results:
         if model is None:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from slidefold import _native
 from slidefold.columns.values import Array, Restore, is_temporal, real_numbers, to_arrow
-from slidefold.operators import QuantileOperator
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import QuantileOperator
+from slidefold.definition.windows.sorted_rows import Ints
 
 
 def quantiles(

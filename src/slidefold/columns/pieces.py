@@ -42,9 +42,9 @@ from slidefold.columns.standins import (
 from slidefold.columns.states import fold_around, in_order, states_of
 from slidefold.columns.values import plain
 from slidefold.errors import DataError
-from slidefold.operators import UserOperator
-from slidefold.windows import Rows, SortedRows
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import UserOperator
+from slidefold.definition.windows import Rows, SortedRows
+from slidefold.definition.windows.sorted_rows import Ints
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from slidefold.columns.folds import fold, present_rows
 from slidefold.columns.merging import mergeable
 from slidefold.columns.states import combine_states, keeps_states
 from slidefold.columns.values import Array, comparable, plain, real_numbers, whole_numbers
-from slidefold.operators import Operator, UserOperator
-from slidefold.windows import Rows
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.windows import Rows
+from slidefold.definition.windows.sorted_rows import Ints
 
 _BITS = {
     "bit_and": lambda a, b: a & b,

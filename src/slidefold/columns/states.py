@@ -17,10 +17,10 @@ from slidefold.columns.folds import present_rows
 from slidefold.columns.reading import Task
 from slidefold.columns.users import read_inputs, user_column
 from slidefold.columns.values import Array
-from slidefold.operators import Operator, UserOperator
-from slidefold.operators.definition import Definition
-from slidefold.windows import Rows, WindowKind
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.operators.definition import Definition
+from slidefold.definition.windows import Rows, WindowKind
+from slidefold.definition.windows.sorted_rows import Ints
 
 # The values of a state's fields.
 State = tuple[Any, ...]

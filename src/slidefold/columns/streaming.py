@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition, fold_columns, windows_of
+from slidefold.columns.compute import frame_columns
 from slidefold.columns.grouping import no_rows, require_movable, sort_table, without_views
-from slidefold.columns.leaves import leaves_of
 from slidefold.columns.threads import SHARE
 from slidefold.errors import TimeOrderError, ValueTypeError
-from slidefold.operators import UserOperator
-from slidefold.windows import counted, needed_rows
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import UserOperator
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import counted, needed_rows
+from slidefold.definition.windows.sorted_rows import Ints
 
 # Rows are folded so many at a time, or as many as are kept: each is then folded twice on average.
 _CHUNK = 1 << 16
 
 
-def run_reader(definition: Definition, reader: Any, chunk: int = 0, threads: int = 1) -> Any:
+def run_reader(definition: Rolling, reader: Any, chunk: int = 0, threads: int = 1) -> Any:
     """Run a definition over a reader that comes in time order, and return a reader."""
     chunk = chunk or max(_CHUNK, threads * SHARE)
     tables = _Stream(definition, reader.schema, chunk, threads).tables(reader)
@@ -52,11 +52,11 @@ def run_reader(definition: Definition, reader: Any, chunk: int = 0, threads: int
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _untyped_columns(definition: Definition) -> list[str]:
+def _untyped_columns(definition: Rolling) -> list[str]:
     """Return the columns of operators that do not declare what they return."""
     return [
         leaf.path[0]
-        for leaf in leaves_of(definition)
+        for leaf in definition.leaves
         if isinstance(leaf.operator, UserOperator) and leaf.operator.definition.state is None
     ]
 
@@ -103,7 +103,7 @@ def _typed(table: Any, schema: Any, untyped: list[str]) -> Any:
 class _Stream:
     """The rows that are kept, those that wait, and the numbers of both in the input."""
 
-    def __init__(self, definition: Definition, schema: Any, chunk: int, threads: int = 1) -> None:
+    def __init__(self, definition: Rolling, schema: Any, chunk: int, threads: int = 1) -> None:
         require_movable(schema)
         self.definition, self.schema = definition, schema
         self.chunk, self.threads = chunk, threads
@@ -159,8 +159,8 @@ class _Stream:
         first = self.seen - len(self.waiting) - count
         numbers = np.concatenate((self.numbers, np.arange(first, first + count)))
         ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers)
-        frames = {window: window.frames(ordered.rows) for window in windows_of(definition)}
-        for name, values in fold_columns(definition, ordered, frames, self.threads).items():
+        frames = {window: window.frames(ordered.rows) for window in definition.windows}
+        for name, values in frame_columns(definition, ordered, frames, self.threads).items():
             ready = ready.append_column(name, ordered.back(values).slice(past))
         places = needed_rows(ordered.rows, frames)
         if ordered.order is not None:

@@ -10,8 +10,8 @@ import numpy as np
 from slidefold import _native
 from slidefold.columns.values import Array
 from slidefold.errors import DefinitionError, ResultOverflowError
-from slidefold.operators import Operator
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.operators import Operator
+from slidefold.definition.windows.sorted_rows import Ints
 
 # Fewer frames than this are not worth a thread.
 SHARE = 1 << 15

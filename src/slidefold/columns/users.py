@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,7 @@ import pyarrow as pa
 
 from slidefold.columns.values import Array, plain
 from slidefold.errors import ValueTypeError
-from slidefold.operators import UserOperator
-
-
-def fold_user(
-    operator: UserOperator,
-    columns: tuple[Any, ...],
-    kernel: Callable[[UserOperator, Any], tuple[Any, Array]],
-    frames: int,
-) -> Any:
-    """Fold a user's operator; columns have no nulls."""
-    return user_column(operator, *kernel(operator, read_inputs(operator, columns)))
+from slidefold.definition.operators import UserOperator
 
 
 def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.errors import ValueTypeError
-from slidefold.operators import Operator, UserOperator
-from slidefold.operators.definition import Definition
+from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.operators.definition import Definition
 
 
 class Algebra(Protocol):

@@ -17,7 +17,7 @@ from slidefold.laws.algebra import (
     scale_of,
 )
 from slidefold.laws.shrinking import shrunk, simplest_first
-from slidefold.operators import Operator, OperatorFactory, UserOperator
+from slidefold.definition.operators import Operator, OperatorFactory, UserOperator
 
 # An example: for each state that a law speaks of, the values whose fold it is.
 Example = tuple[tuple[Any, ...], ...]

@@ -15,7 +15,7 @@ from slidefold.live.frames import OLDEST, groups_of, with_later
 from slidefold.live.numbered import NUMBER
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
-from slidefold.windows.ties import sort_keys
+from slidefold.definition.windows.ties import sort_keys
 
 
 class Change(Final):

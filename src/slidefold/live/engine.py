@@ -23,7 +23,7 @@ from slidefold.live.numbered import NUMBER, numbered
 from slidefold.live.revise import REVISION, Revise
 from slidefold.live.revise_ends import ReviseEnds
 from slidefold.live.side import Mode, Side, Sided, has_null, read_side, write_side
-from slidefold.windows import EveryTime
+from slidefold.definition.windows import EveryTime
 
 EMITS = ("final", "arrival", "revise", "change")
 

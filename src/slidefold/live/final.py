@@ -17,7 +17,7 @@ from slidefold.errors import ResultOverflowError
 from slidefold.live.frames import OLDEST, of_same_keys
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
-from slidefold.windows import EveryTime, EveryWindow, Session
+from slidefold.definition.windows import EveryTime, EveryWindow, Session
 
 
 class Final(Kept):

@@ -14,8 +14,8 @@ from slidefold.columns.grouping import Sorted, group_numbers, sort_table
 from slidefold.errors import ValueTypeError
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
-from slidefold.windows import Frames, WindowKind
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.windows import Frames, WindowKind
+from slidefold.definition.windows.sorted_rows import Ints
 
 OLDEST, NEWEST = -(2**63), 2**63 - 1
 

@@ -20,8 +20,8 @@ from slidefold.columns.folds import FOLDS, fold_numbers, present_rows
 from slidefold.columns.grouping import one_chunk, one_zero
 from slidefold.columns.reading import Task
 from slidefold.columns.values import Array, is_temporal, is_text
-from slidefold.operators import Operator, Over, count
-from slidefold.windows import Clock, Time, counted
+from slidefold.definition.operators import Operator, Over, count
+from slidefold.definition.windows import Clock, Time, counted
 
 # What commutes, reads numbers, and returns what a column holds.
 OPERATORS = {

@@ -23,7 +23,7 @@ from slidefold.live.incremental import Incremental
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.slices import Sliced
-from slidefold.windows import EveryRows, EveryTime, Slide, counted, needed_rows, reach_back
+from slidefold.definition.windows import EveryRows, EveryTime, Slide, counted, needed_rows, reach_back
 
 # A history is not looked through for so few rows.
 _FEW = 4096

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.grouping import one_chunk, without_views
-from slidefold.windows import counted
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.windows import counted
+from slidefold.definition.windows.sorted_rows import Ints
 
 REASON = "late_reason"
 NULL_TIME = "null time"

@@ -27,10 +27,10 @@ from slidefold.state import (
     refusing,
     unpack,
 )
-from slidefold.windows import Given, counted, lateness_of
+from slidefold.definition.windows import Given, counted, lateness_of
 
 if TYPE_CHECKING:
-    from slidefold.rolling import Rolling
+    from slidefold.definition.rolling import Rolling
 
 LATE = ("drop", "side", "raise")
 FLAG = "late"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.windows.sorted_rows import Ints
 
 NUMBER = "slidefold.row"
 

@@ -21,7 +21,7 @@ from slidefold.live.kept import Kept
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
-from slidefold.windows import Frames
+from slidefold.definition.windows import Frames
 
 REVISION = "revision"
 

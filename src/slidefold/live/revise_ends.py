@@ -17,7 +17,7 @@ from slidefold.live.lateness import times_of
 from slidefold.live.revise import REVISION, next_revision, touches
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
-from slidefold.windows import EveryTime
+from slidefold.definition.windows import EveryTime
 
 _END = "window_end"
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from slidefold.columns.grouping import one_chunk
 from slidefold.columns.values import plain
-from slidefold.windows.sorted_rows import spread
+from slidefold.definition.windows.sorted_rows import spread
 
 Bools = npt.NDArray[np.bool_]
 

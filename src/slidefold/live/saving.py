@@ -11,7 +11,7 @@ from slidefold.errors import StateError
 from slidefold.state import Known, field, operator_header
 
 if TYPE_CHECKING:
-    from slidefold.rolling import Rolling
+    from slidefold.definition.rolling import Rolling
 
 
 def identity(definition: Rolling) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def same_definition(header: dict[str, Any], given: Rolling | None, known: Known)
     saved = _parsed(field(header, "definition", str))
     if given is None:
         # It imports this package, so it cannot be imported before it.
-        from slidefold.rolling import Rolling
+        from slidefold.definition.rolling import Rolling
 
         try:
             given = Rolling.from_dict(_with_operators(saved, known))

@@ -18,8 +18,8 @@ from slidefold.columns.grouping import Sorted, group_numbers, one_chunk, sort_ta
 from slidefold.columns.values import Array
 from slidefold.live.incremental import Batch, Incremental, KeyedColumn, fit, fit_keys, keys_of
 from slidefold.live.lateness import times_of
-from slidefold.windows import Clock, EveryTime, Time, reach_back
-from slidefold.windows.sorted_rows import Ints
+from slidefold.definition.windows import Clock, EveryTime, Time, reach_back
+from slidefold.definition.windows.sorted_rows import Ints
 
 # With fewer ends a window, folding its rows again at each is cheaper than to keep states.
 FEWEST_ENDS = 8

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.errors import ValueTypeError
-from slidefold.windows import Clock, Length
+from slidefold.definition.windows import Clock, Length
 
 
 def lateness_steps(lateness: Length, clock: Clock) -> int:

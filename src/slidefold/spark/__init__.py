@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slidefold.errors import ValueTypeError
-from slidefold.rolling import Rolling
-from slidefold.rolling.options import BATCH, STREAM, require_options
+from slidefold.definition.rolling import Rolling
+from slidefold.options import BATCH, STREAM, require_options
 
 __all__ = ["Metrics", "explain", "run", "tail"]
 

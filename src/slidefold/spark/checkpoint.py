@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slidefold.errors import StateError
 from slidefold.live.frames import NEWEST
-from slidefold.rolling import Rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.spark.engines import maker_of
 from slidefold.spark.identity import definition_from, digest, require_same, schema_from
 from slidefold.spark.log import DictStore, Log

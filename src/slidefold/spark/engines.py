@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
-from slidefold.rolling import Rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.spark.bucket import SLACK, Maker
 from slidefold.spark.log import Logged
 

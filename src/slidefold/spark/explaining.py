@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from slidefold.columns.compute import Definition
 from slidefold.columns.leaves import leaves_of
 from slidefold.live.live import WHEN
-from slidefold.rolling import Rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare, why_whole
 from slidefold.spark.over import require_over
 from slidefold.spark.sizes import (
@@ -24,7 +24,7 @@ from slidefold.spark.skew import share_of
 from slidefold.spark.stream import bucket_count, job_of
 from slidefold.spark.types import arrow_schema, result_schema
 from slidefold.spark.worker import Shipped
-from slidefold.windows import Delta, EveryRows, Punctuated, Rows, Session, Time
+from slidefold.definition.windows import Delta, EveryRows, Punctuated, Rows, Session, Time
 
 _BATCH_BYTES, _UNLIMITED = "spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1
 _WHOLE = "no key: one partition, 1 scan of the input"

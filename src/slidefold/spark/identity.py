@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from slidefold.columns.compute import windows_of
 from slidefold.errors import SlidefoldError, StateError
-from slidefold.operators import Operator, UserOperator
-from slidefold.rolling import Rolling
-from slidefold.windows import counted, reach_back
+from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import counted, reach_back
 
 _FORMAT = 1
 

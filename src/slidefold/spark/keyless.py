@@ -32,8 +32,8 @@ from slidefold.spark.naming import naming
 from slidefold.spark.sessions import longest_gap, only_sessions, session_cuts
 from slidefold.spark.types import conform, named, sendable, spark_schema
 from slidefold.spark.worker import OUT_ROWS, Shipped
-from slidefold.windows import Rows, Time, counted
-from slidefold.windows.every import EveryTime
+from slidefold.definition.windows import Rows, Time, counted
+from slidefold.definition.windows.every import EveryTime
 
 # Rows are numbered by counting so many bins a chunk, for rows windows.
 BINS = 16

@@ -16,10 +16,10 @@ from pyspark.sql.window import Window, WindowSpec
 
 from slidefold.columns.compute import Definition
 from slidefold.errors import DefinitionError
-from slidefold.operators import Over
+from slidefold.definition.operators import Over
 from slidefold.spark.clock import steps
-from slidefold.windows import Rows, Time, counted
-from slidefold.windows.clock import Clock
+from slidefold.definition.windows import Rows, Time, counted
+from slidefold.definition.windows.clock import Clock
 
 # Sums of floats differ in rounding only; decimals have the same digits; integers are long.
 _OPERATORS: dict[str, Callable[[Column], Column]] = {

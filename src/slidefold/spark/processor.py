@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 )
 
 from slidefold.errors import StateError
-from slidefold.rolling import Rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.spark.bucket import Counts, Maker, Outcome, step
 from slidefold.spark.cache import WORKER, Cache, NoCache
 from slidefold.spark.engines import maker_of

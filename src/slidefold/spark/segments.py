@@ -17,7 +17,7 @@ from slidefold.columns.compute import Definition
 from slidefold.columns.grouping import group_numbers
 from slidefold.errors import TimeOrderError
 from slidefold.spark.naming import naming, naming_key
-from slidefold.windows import counted
+from slidefold.definition.windows import counted
 
 # Rows that are folded at a time: more gain nothing, and all are in memory.
 ROWS = 1 << 20

@@ -14,9 +14,9 @@ from pyspark.sql import Column, DataFrame
 
 from slidefold.columns.compute import Definition
 from slidefold.spark.clock import choose
-from slidefold.windows import Session
-from slidefold.windows.clock import Clock
-from slidefold.windows.every import EveryWindow
+from slidefold.definition.windows import Session
+from slidefold.definition.windows.clock import Clock
+from slidefold.definition.windows.every import EveryWindow
 
 
 def only_sessions(definition: Definition) -> bool:

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.engine import Engine
 from slidefold.live.revise import REVISION
-from slidefold.rolling import Rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
 from slidefold.spark.checkpoint import require_checkpoint_of

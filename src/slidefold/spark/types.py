@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype
 from slidefold.columns import run
 from slidefold.columns.compute import Definition
 from slidefold.errors import DataError, DefinitionError, ValueTypeError
-from slidefold.operators import Operator, UserOperator
+from slidefold.definition.operators import Operator, UserOperator
 
 _WIDER = {
     pa.uint8(): pa.int16(),

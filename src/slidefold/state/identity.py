@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from slidefold.errors import OperatorError, StateError
-from slidefold.operators import (
+from slidefold.definition.operators import (
     NAMED,
     Operator,
     StructOperator,
@@ -19,7 +19,7 @@ from slidefold.operators import (
 )
 from slidefold.state.envelope import Header, field, readable
 from slidefold.state.known import Known
-from slidefold.windows import Rows, Time
+from slidefold.definition.windows import Rows, Time
 
 _HERE = "slidefold"
 _WINDOWS: dict[str, type[Rows] | type[Time]] = {"rows": Rows, "time": Time}

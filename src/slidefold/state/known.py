@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from slidefold.errors import OperatorError, StateError
-from slidefold.operators import Operator, OperatorFactory, StructOperator, UserOperator
+from slidefold.definition.operators import Operator, OperatorFactory, StructOperator, UserOperator
 from slidefold.state.envelope import readable
 
 Operators = Iterable[Operator | OperatorFactory]

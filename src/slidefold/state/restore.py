@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
 from slidefold.errors import OperatorError, StateError
-from slidefold.operators import Operator
+from slidefold.definition.operators import Operator
 from slidefold.state.envelope import Header, field, readable, unpack
 from slidefold.state.identity import operator_from
 from slidefold.state.known import Known, Operators

@@ -13,7 +13,7 @@ from slidefold.cli.guard import FAILED, guarded
 from slidefold.cli.on_spark import remove
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
-from slidefold.cli.pipeline import load
+from slidefold.pipeline import load
 from slidefold.errors import UsageError
 from slidefold.spark import session as sessions
 

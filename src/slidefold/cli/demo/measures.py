@@ -14,7 +14,7 @@ from slidefold.cli.comparing import Difference, compare
 from slidefold.cli.on_spark import source_frame, spark_session
 from slidefold.cli.output import Output
 from slidefold.cli.parity import split_late, waiting_results
-from slidefold.cli.pipeline import Pipeline
+from slidefold.pipeline import Pipeline
 from slidefold.cli.spark_stream import start_query, stream_frame, watch
 
 BATCH = 500  # rows that are fed at a time

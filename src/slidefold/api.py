@@ -1,0 +1,54 @@
+"""`run`, `live` and `explain` of a definition: the one place that picks an engine by the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slidefold.options import IN_PROCESS, require_options
+
+if TYPE_CHECKING:
+    from slidefold.definition.rolling import Rolling
+    from slidefold.live import Live
+
+# Engines are imported when they are needed: a definition can be written, printed and sent to Spark
+# without them, and `import slidefold` stays quick.
+
+
+def run(definition: Rolling, data: Any, **options: Any) -> Any:
+    """Run a definition over data, and return the same kind of data."""
+    if is_spark(data):
+        from slidefold.spark import run as run_spark
+
+        return run_spark(definition, data, **options)
+    require_options("run", IN_PROCESS, options)
+    from slidefold.columns import run as run_columns
+
+    return run_columns(definition, data, **options)
+
+
+def live(definition: Rolling, **options: Any) -> Live:
+    """Start a run over rows in order of arrival."""
+    from slidefold.live import Live
+
+    return Live(definition, **options)
+
+
+def explain(definition: Rolling, data: Any = None, **options: Any) -> str:
+    """Say how a definition would run over data, or over data of an Arrow schema."""
+    if is_spark(data):
+        from slidefold.spark import explain as explain_spark
+
+        return explain_spark(definition, data, **options)
+    require_options("explain", IN_PROCESS, options)
+    from slidefold.columns import plan_of, schema_of
+
+    schema = None if data is None else schema_of(data, definition.used)
+    return str(plan_of(definition, schema))
+
+
+def is_spark(data: object) -> bool:
+    """Tell whether this is a Spark DataFrame, without importing pyspark."""
+    return any(
+        base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql.")
+        for base in type(data).__mro__
+    )

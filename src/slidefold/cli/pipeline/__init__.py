@@ -1,5 +1,0 @@
-"""Pipeline files: where rows come from, what is computed, where results go."""
-
-from slidefold.cli.pipeline.file import Pipeline, load
-
-__all__ = ["Pipeline", "load"]

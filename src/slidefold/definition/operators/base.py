@@ -1,0 +1,239 @@
+"""An operator on the Python side: a frozen description that the native core turns into code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from inspect import signature
+from typing import Any, overload
+
+import numpy as np
+
+from slidefold import _native
+from slidefold.errors import OperatorError, ValueTypeError, nearest
+from slidefold.definition.operators.over import Over, over, over_each
+from slidefold.definition.operators.record import NAMED, RECORDS, Record
+from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
+from slidefold.definition.windows import WindowKind
+from slidefold.definition.windows.calls import call
+
+Param = int | float | str | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """The algebra of an operator: what algorithms may rely on."""
+
+    invertible: bool
+    selective: bool
+    commutative: bool
+    fallible: bool
+    state_bytes: int
+
+
+@dataclass(frozen=True, repr=False)
+class Operator:
+    """An operator: how to fold. Made by functions such as `slidefold.sum`, never directly."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+    dtype: str = "float64"
+    key_dtype: str = "float64"
+    params: tuple[tuple[str, Param], ...] = ()
+    variant: str = ""
+
+    @property
+    def record(self) -> Record:
+        """What the software knows of this operator."""
+        return RECORDS[self.name]
+
+    def leaves(self) -> Iterator[tuple[tuple[str, ...], Operator]]:
+        """Yield the operators that are folded, each with its path: of a struct, those in it."""
+        yield (), self
+
+    @property
+    def native_name(self) -> str:
+        """The name under which the native registry knows the operator."""
+        if self.codings:
+            return "coded"
+        record = self.record
+        compared = self.key_dtype if record.pair else self.dtype
+        if compared == "str" and record.text:
+            return f"text_{self.name}"
+        return self.variant or self.name
+
+    @property
+    def codings(self) -> tuple[Coding, ...]:
+        """How values travel to native code: of each column of a pair; none if they go as they are.
+
+        >>> import slidefold as sf
+        >>> [coding.base for coding in sf.max(dtype="date").codings]
+        ['int64']
+        """
+        record = self.record
+        dtypes = (self.dtype, self.key_dtype) if record.pair else (self.dtype,)
+        codings = [
+            None if dtype in record.plain else record.travel(dtype, place > 0)
+            for place, dtype in enumerate(dtypes)
+        ]
+        if not any(codings):
+            return ()
+        return tuple(
+            coding or Coding(dtype, "plain", "plain")
+            for coding, dtype in zip(codings, dtypes, strict=True)
+        )
+
+    @property
+    def keeps_nulls(self) -> bool:
+        """Whether None is a value to fold; else it only takes its place in a rows window."""
+        counts_rows = self.record.rows and not self.columns
+        return counts_rows or ("nulls", "keep") in self.params
+
+    @property
+    def native_params(self) -> dict[str, Any]:
+        """What the native registry needs beyond name and types."""
+        codings = self.codings
+        if not codings:
+            return dict(self.params)
+        first, last = codings[0], codings[-1]
+        key_dtype = last.base if self.record.pair else self.key_dtype
+        inner = replace(self, dtype=first.base, key_dtype=key_dtype)
+        if first.variant.startswith("decimal_"):
+            inner = replace(inner, params=(("unit", unit_of(self.dtype)),))
+        return {
+            "inner": replace(inner, variant=first.variant or inner.variant),
+            "codecs": tuple(coding.codec for coding in codings),
+            "result": self._coded_result(codings),
+        }
+
+    def _coded_result(self, codings: tuple[Coding, ...]) -> str:
+        """Return how results come back of values that travel."""
+        return codings[0].result
+
+    @property
+    def state_version(self) -> int:
+        """The version of its saved state, which changed where uint64 and decimals became exact."""
+        return 2 if self.codings and self.codings[0].variant else 1
+
+    @property
+    def monoid(self) -> bool:
+        """Whether it folds: the states of two parts give that of the whole."""
+        return True
+
+    @cached_property
+    def traits(self) -> Traits:
+        """The operator's algebra, as its native code declares it."""
+        return Traits(**_native.operator_traits(self))
+
+    @overload
+    def over(
+        self,
+        window: list[Any] | tuple[Any, ...],
+        *,
+        closed: str | None = None,
+        min_count: int | None = None,
+        algorithm: str | None = None,
+    ) -> tuple[Over, ...]: ...
+
+    @overload
+    def over(
+        self,
+        window: WindowKind | str | timedelta | int | np.timedelta64,
+        *,
+        closed: str | None = None,
+        min_count: int | None = None,
+        algorithm: str | None = None,
+    ) -> Over: ...
+
+    def over(
+        self,
+        window: Any,
+        *,
+        closed: str | None = None,
+        min_count: int | None = None,
+        algorithm: str | None = None,
+    ) -> Over | tuple[Over, ...]:
+        """Fold over a window, as a column of `slidefold.rolling`.
+
+        A string or a timedelta is a time window, an integer a rows window; windows such as
+        `sf.session("30m")` are taken as they are. A list of durations and numbers of rows stands
+        for a column over each: `total=sf.sum("x").over(["1h", "24h"])` gives `total_1h` and
+        `total_24h`. Where fewer than `min_count` values are not null,
+        the result is null. `algorithm` overrides the planner.
+
+        >>> import slidefold as sf
+        >>> sf.sum("amount").over("1h", closed="left")
+        sf.sum('amount').over('1h', closed='left')
+        """
+        if isinstance(window, list | tuple):
+            return over_each(self, window, closed, min_count, algorithm)
+        return over(self, window, closed, min_count, algorithm)
+
+    def __repr__(self) -> str:
+        return call(f"sf.{self.name}", *self.columns, **self._said())
+
+    def _said(self) -> dict[str, Any]:
+        """The parameters and types that differ from the defaults of the operator's function."""
+        said = {**dict(self.params), "dtype": self.dtype, "key_dtype": self.key_dtype}
+        taken = signature(NAMED[self.name]).parameters
+        return {
+            name: value
+            for name, value in said.items()
+            if name in taken and taken[name].default != value
+        }
+
+
+def columns_of(*columns: str | None) -> tuple[str, ...]:
+    """Check the column names that an operator was given; none at all is fine for live windows."""
+    given = tuple(column for column in columns if column is not None)
+    for column in given:
+        if not isinstance(column, str):
+            raise ValueTypeError(f"a column is named by a string, got {column!r}")
+    if given and len(given) != len(columns):
+        raise OperatorError(f"{len(columns)} columns are due, got {len(given)}: {given}")
+    return given
+
+
+def dtype_of(dtype: str, operator: str, *, second: bool = False) -> str:
+    """Check the type of a column of an operator, naming the nearest valid one."""
+    record = RECORDS[operator]
+    allowed = record.key_types if second else record.types
+    if dtype in allowed:
+        return dtype
+    more = known_types(record.travel, text=record.text)
+    if isinstance(dtype, str) and (dtype in more or record.travel(dtype, False) is not None):
+        return spelled(dtype)
+    hint = nearest(dtype, allowed) or nearest(dtype, more)
+    raise ValueTypeError(f"{operator} takes dtype {' or '.join(allowed)}, got {dtype!r}{hint}")
+
+
+def nulls_of(nulls: str, operator: str) -> tuple[tuple[str, Param], ...]:
+    """Check what an operator is to do with None; the parameter that says so, unless it skips."""
+    if nulls not in ("skip", "keep"):
+        raise OperatorError(f"{operator} takes nulls='skip' or nulls='keep', got {nulls!r}")
+    return (("nulls", nulls),) if nulls == "keep" else ()
+
+
+def whole_of(value: int, least: int, operator: str, name: str, most: int = 2**31 - 1) -> int:
+    """Check a parameter that is a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OperatorError(f"{operator} needs an integer {name} >= {least}, got {_cut(value)}")
+    if value > most:
+        raise OperatorError(f"{operator} takes {name} up to {most:,}, got {_cut(value)}")
+    return value
+
+
+def _cut(value: object) -> str:
+    """Return a value for a message; an integer may have more digits than Python prints."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
+
+
+def share_of(value: float, operator: str, name: str) -> float:
+    """Check a parameter that is a probability or a relative error."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise OperatorError(f"{operator} needs a {name} between 0 and 1, got {value!r}")
+    return float(value)

@@ -1,0 +1,82 @@
+"""Products: several operators in one state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any
+
+from slidefold.errors import OperatorError
+from slidefold.definition.operators.base import Operator
+from slidefold.definition.operators.record import Record
+from slidefold.definition.windows.calls import call
+
+
+_STRUCT = Record(types=("any",))
+
+
+@dataclass(frozen=True, repr=False)
+class StructOperator(Operator):
+    """Several operators that share one window."""
+
+    parts: tuple[tuple[str, Operator], ...] = ()
+
+    @property
+    def record(self) -> Record:
+        """What the software knows of a struct; its parts have records of their own."""
+        return _STRUCT
+
+    def leaves(self) -> Iterator[tuple[tuple[str, ...], Operator]]:
+        """Yield the operators in the struct, each with its path."""
+        for name, part in self.parts:
+            for path, leaf in part.leaves():
+                yield (name, *path), leaf
+
+    @property
+    def native_params(self) -> dict[str, Any]:
+        """The operators by name."""
+        return {
+            "names": tuple(name for name, _ in self.parts),
+            "parts": tuple(part for _, part in self.parts),
+        }
+
+    @property
+    def keeps_nulls(self) -> bool:
+        """Each part skips None on its own."""
+        return True
+
+    def __repr__(self) -> str:
+        parts = dict(self.parts)
+        if all(name.isidentifier() and not iskeyword(name) for name in parts):
+            return call("sf.struct", **parts)
+        return f"sf.struct(**{parts!r})"
+
+
+def struct(**parts: Operator) -> StructOperator:
+    """Several operators in one window: one state, one algorithm, a dict of results.
+
+    An event is a dict by column name, or a tuple with one item for each part in order (a pair for a
+    part of two columns); a whole column is a dict or a tuple of columns, and gives a dict of
+    results. Each part skips None on its own: a part that has seen nothing else gives None, or 0 if
+    it counts. Commutes, and is invertible, if all parts do. State: those of the parts and 8 bytes
+    each.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.struct(total=sf.sum("x"), top=sf.max("y")), sf.rows(2))
+    >>> w.push({"x": 1.0, "y": 5.0})
+    {'total': 1.0, 'top': 5.0}
+    >>> w.push((2.0, None))
+    {'total': 3.0, 'top': 5.0}
+    >>> w.push((4.0, None))
+    {'total': 6.0, 'top': None}
+    """
+    if not parts:
+        raise OperatorError("struct needs at least one operator")
+    for name, part in parts.items():
+        if not isinstance(part, Operator):
+            raise OperatorError(
+                f"{name} of struct must be an operator, such as slidefold.max('x'), got {part!r}"
+            )
+    columns = dict.fromkeys(column for part in parts.values() for column in part.columns)
+    return StructOperator("struct", tuple(columns), dtype="any", parts=tuple(parts.items()))

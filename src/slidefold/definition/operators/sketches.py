@@ -1,0 +1,202 @@
+"""Sketches: small summaries that may err, by a known amount."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from slidefold.errors import OperatorError
+from slidefold.definition.operators.base import (
+    Operator,
+    columns_of,
+    dtype_of,
+    share_of,
+    whole_of,
+)
+from slidefold.definition.operators.record import KEYS, Record, recorded
+from slidefold.definition.operators.travel import (
+    Coding,
+    Numbers,
+    as_asked,
+    as_counted,
+    as_labels,
+)
+
+
+def _bits(params: dict[str, Any]) -> int:
+    return int(-(-params["bits"] // 64) * 8)
+
+
+def _counters(params: dict[str, Any]) -> int:
+    depth = math.ceil(-math.log1p(-params["confidence"]))
+    return 8 * math.ceil(math.e / params["epsilon"]) * depth
+
+
+_ASKED = Record(types=KEYS, travel=as_asked, column="sketch", reads="hashed")
+
+# A filter of 128 MiB holds 10^8 values at 1% of wrong answers; 64 hashes err once in 2^64.
+MOST_BITS, MOST_HASHES = 2**30, 64
+MOST_COUNTERS = 2**26  # of a count-min table, 512 MiB
+
+
+@recorded(replace(_ASKED, result_bytes=_bits))
+def bloom(
+    column: str | None = None, *, bits: int = 1 << 14, hashes: int = 3, dtype: str = "float64"
+) -> Operator:
+    """A Bloom filter of the values: `x in filter` is never wrong when it says no.
+
+    With n distinct values it wrongly says yes with a probability of about
+    `(1 - exp(-hashes * n / bits)) ** hashes`. Commutative. State: 8 bytes a value while there are
+    few, then `bits / 8` bytes; up to 2**30 bits and 64 hashes.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.bloom(dtype="str"), sf.rows(2))
+    >>> filters = [w.push(x) for x in ("ann", "bob", "cat")]
+    >>> "ann" in filters[1], "ann" in filters[2]
+    (True, False)
+    """
+    params = (
+        ("bits", whole_of(bits, 1, "bloom", "bits", most=MOST_BITS)),
+        ("hashes", whole_of(hashes, 1, "bloom", "hashes", most=MOST_HASHES)),
+    )
+    return Operator("bloom", columns_of(column), dtype_of(dtype, "bloom"), params=params)
+
+
+@recorded(replace(_ASKED, result_bytes=_counters))
+def count_min(
+    column: str | None = None,
+    *,
+    epsilon: float = 0.001,
+    confidence: float = 0.99,
+    dtype: str = "float64",
+) -> Operator:
+    """A count-min sketch: `sketch.estimate(value)` says how often a value occurred.
+
+    Never too few; too many by more than `epsilon` times the number of all values with a probability
+    below `1 - confidence`. Commutative and invertible. State: 16 bytes a distinct value while there
+    are few, then a table of `e / epsilon` by `ln(1 / (1 - confidence))` counters of 8 bytes, 2**26
+    of them at most; as a column, that table.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.count_min(dtype="str"), sf.rows(3))
+    >>> sketches = [w.push(x) for x in "abaa"]
+    >>> [sketch.estimate("a") for sketch in sketches], sketches[3].total
+    ([1, 1, 2, 2], 3)
+    """
+    params = (
+        ("epsilon", share_of(epsilon, "count_min", "epsilon")),
+        ("confidence", share_of(confidence, "count_min", "confidence")),
+    )
+    depth = math.ceil(-math.log1p(-confidence))
+    if math.e / epsilon > MOST_COUNTERS // depth:
+        raise OperatorError(
+            f"count_min with epsilon={epsilon!r} and confidence={confidence!r} needs a table of "
+            f"{math.e / epsilon * depth:.3g} counters, more than {MOST_COUNTERS:,}: take a larger "
+            "epsilon"
+        )
+    checked = dtype_of(dtype, "count_min")
+    return Operator("count_min", columns_of(column), checked, params=params)
+
+
+@recorded(
+    Record(
+        types=KEYS,
+        travel=as_counted,
+        reads="hashed",
+        algorithm="register_queues",
+        because="each register keeps a queue of the rows that may still be its largest",
+        keyed="hashed",
+    )
+)
+def approx_distinct(
+    column: str | None = None, *, precision: int = 12, dtype: str = "float64"
+) -> Operator:
+    """About how many distinct values there are (HyperLogLog), an integer.
+
+    The standard error is `1.04 / sqrt(2 ** precision)`: 1.6% at 12; small counts are nearly exact.
+    NaN is one value, and -0.0 is 0.0. Commutative. State: 24 bytes for one value, 4 bytes a
+    distinct value while there are few, then `2 ** precision` bytes, which states share while they
+    are equal: a window of a million values takes about 100 MB, not 4 GB.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.approx_distinct(dtype="str"), sf.rows(3))
+    >>> [w.push(x) for x in "abaac"]
+    [1, 2, 2, 2, 2]
+    """
+    precision = whole_of(precision, 4, "approx_distinct", "precision", most=18)
+    checked = dtype_of(dtype, "approx_distinct")
+    params = (("precision", precision),)
+    return Operator("approx_distinct", columns_of(column), checked, params=params)
+
+
+@recorded(Record(travel=Numbers(), column="moments"))
+def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -> Operator:
+    """The moment sketch: `result.quantile(q)` from k moments, by maximum entropy.
+
+    The rank of a quantile is wrong by less than 0.01 at k = 10 for smooth data such as uniform,
+    normal or exponential values, and by about `1 / k` for data with several humps. Heavy tails over
+    many orders of magnitude and few distinct values may be wrong by 0.4: ask `approx_quantile` for
+    those. The result has `count`, `min`, `max` and `mean` too. A value that is not finite,
+    or beyond 1e300, makes all of them NaN. Parts merge by the pairwise formula, in units of the
+    range, so that neither large values nor values far from zero lose digits. Commutative. State:
+    64 bytes for one value, then 8 bytes a moment more; k * k multiplications a combine.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.moments(), sf.rows(1000))
+    >>> for x in range(2000):
+    ...     result = w.push(x)
+    >>> result.count, result.min, result.max, round(result.quantile(0.5), -1)
+    (1000, 1000.0, 1999.0, 1500.0)
+    """
+    k = whole_of(k, 2, "moments", "k", most=15)
+    return Operator(
+        "moments", columns_of(column), dtype_of(dtype, "moments"), params=(("k", k),)
+    )
+
+
+@recorded(
+    Record(
+        types=("int64", "str"),
+        key_types=("int64", "str"),
+        travel=as_labels,
+        column="naive_bayes",
+        reads="labels",
+    )
+)
+def naive_bayes(
+    label: str | None = None,
+    *features: str,
+    dtype: str = "str",
+    key_dtype: str = "str",
+) -> Operator:
+    """A naive Bayes classifier of the window's rows: `model.predict(features)` gives a label.
+
+    Labels (`dtype`) and features (`key_dtype`) are codes, integers or strings, or live any other
+    type that has no fractions. Live windows take
+    tuples `(label, feature, ...)`, columns a tuple of columns. Each count is taken as one more than
+    it is (Laplace); of equally likely labels the smallest wins. A row with a None is skipped.
+    Commutative and invertible. State: the counts of labels, and of each feature's values beside
+    each label.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.naive_bayes(), sf.rows(4))
+    >>> rows = [("spam", "win"), ("ham", "hi"), ("spam", "win"), ("ham", "hi")]
+    >>> model = [w.push(row) for row in rows][-1]
+    >>> model.predict(("win",)), model.predict(("hi",)), model.labels
+    ('spam', 'ham', {'ham': 2, 'spam': 2})
+    """
+    if label is not None and not features:
+        raise OperatorError("naive_bayes needs at least one feature beside the label")
+    columns = columns_of(label, *features)
+    checked = dtype_of(dtype, "naive_bayes")
+    seen = dtype_of(key_dtype, "naive_bayes", second=True)
+    return Classifier("naive_bayes", columns, checked, seen)
+
+
+@dataclass(frozen=True, repr=False)
+class Classifier(Operator):
+    """A classifier, whose results hold labels and values that travelled."""
+
+    def _coded_result(self, codings: tuple[Coding, ...]) -> str:
+        return f"classes({codings[0].codec}|{codings[-1].codec})"

@@ -1,0 +1,203 @@
+"""Users' own operators: a class with static methods, associativity is all it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from slidefold.errors import OperatorError, nearest
+from slidefold.definition.operators.base import Operator, columns_of
+from slidefold.definition.operators.definition import Definition
+from slidefold.definition.operators.record import Record
+from slidefold.definition.windows.calls import call
+
+
+# A state of declared fields can travel; any other may hold all its rows.
+_DECLARED = Record(types=("object",), column="user")
+_UNDECLARED = Record(types=("object",), column="user", middle="whole")
+
+
+@dataclass(frozen=True, repr=False)
+class UserOperator(Operator):
+    """An operator written in Python: compiled, or with Python objects for states."""
+
+    definition: Definition = field(kw_only=True)
+
+    @property
+    def record(self) -> Record:
+        """What the software knows of a user's operator, whatever its name is."""
+        return _DECLARED if self.definition.state is not None else _UNDECLARED
+
+    @property
+    def native_name(self) -> str:
+        """Users' operators share two native types: compiled functions, and Python functions."""
+        return self.definition.native[0]
+
+    @property
+    def native_params(self) -> dict[str, Any]:
+        """The functions to call and what they take."""
+        return dict(self.definition.native[1])
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The static methods of the class."""
+        return dict(self.definition.functions)
+
+    @property
+    def module(self) -> str:
+        """The module of the class."""
+        return self.definition.module
+
+    @property
+    def qualname(self) -> str:
+        """The qualified name of the class."""
+        return self.definition.qualname
+
+    @property
+    def version(self) -> int:
+        """The version that the class declares: saved states of another one are not read."""
+        return self.definition.version
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the operator runs as machine code; asking compiles it."""
+        return self.native_name == "compiled"
+
+    def __repr__(self) -> str:
+        return call(self.name, *self.columns)
+
+
+class OperatorFactory:
+    """What `@slidefold.operator` makes of a class: call it, with column names or without."""
+
+    def __init__(self, cls: type, **options: Any) -> None:
+        self._describe(Definition(cls, **options))
+
+    @classmethod
+    def of(cls, definition: Definition) -> OperatorFactory:
+        """Return what makes operators of a definition."""
+        made = cls.__new__(cls)
+        made._describe(definition)
+        return made
+
+    def _describe(self, definition: Definition) -> None:
+        self.definition, self.cls = definition, definition.cls
+        self.__name__, self.__qualname__ = definition.name, definition.qualname
+        self.__module__, self.__doc__ = definition.module, definition.doc
+
+    def __call__(self, *columns: str) -> UserOperator:
+        """Make the operator, over columns where it is used with columns."""
+        given = columns_of(*columns)
+        due = len(self.definition.inputs.names)
+        if given and self.definition.state is not None and len(given) != due:
+            raise OperatorError(f"{self.__name__} takes {due} columns, got {len(given)}: {given}")
+        return UserOperator(self.definition.name, given, dtype="object", definition=self.definition)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.__name__}>"
+
+
+if TYPE_CHECKING:
+
+    class Fold(UserOperator):
+        """What type checkers see."""
+
+        def __init__(self, *columns: str) -> None: ...
+
+else:
+
+    class Fold:
+        """A base class for decorated classes, for the sake of type checkers.
+
+        mypy takes a decorated class for what it was before. With this base it is an operator to
+        mypy too; nothing else changes.
+
+        >>> import slidefold as sf
+        >>> @sf.operator
+        ... class Longest(sf.Fold):
+        ...     lift = staticmethod(lambda word: word)
+        ...     combine = staticmethod(lambda older, newer: max(older, newer, key=len))
+        ...     lower = staticmethod(lambda word: word)
+        >>> Longest("word").columns
+        ('word',)
+        """
+
+
+_OPTIONS = ("state", "returns", "inputs", "compile", "commutative", "version")
+
+
+@overload
+def operator(cls: type, /) -> OperatorFactory: ...
+
+
+@overload
+def operator(
+    *,
+    state: Mapping[str, str] | None = None,
+    returns: str | Mapping[str, str] | None = None,
+    inputs: str | Sequence[str] | None = None,
+    compile: str | None = None,
+    commutative: bool = False,
+    version: int = 1,
+) -> Callable[[type], OperatorFactory]: ...
+
+
+def operator(cls: type | None = None, /, **options: Any) -> Any:
+    """Turn a class of static methods into an operator.
+
+    It needs `lift(value)`, `combine(older, newer)` and `lower(state)`; `combine` must be
+    associative and must not change its arguments. `identity()` is what an empty fold gives; without
+    it slidefold adds a neutral marker of its own. `remove(whole, older)`, with
+    `remove(combine(a, b), a) == b`, makes the operator invertible; `newer_wins(older, newer)`, for
+    a `combine` that returns one of its arguments, makes it selective. `slidefold.check` tests all
+    that.
+
+    >>> import slidefold as sf
+    >>> @sf.operator
+    ... class Longest:
+    ...     lift = staticmethod(lambda word: word)
+    ...     combine = staticmethod(lambda older, newer: max(older, newer, key=len))
+    ...     lower = staticmethod(lambda word: word)
+    >>> w = sf.Window(Longest(), sf.rows(2))
+    >>> [w.push(word) for word in ("a", "fold", "that", "slides")]
+    ['a', 'fold', 'fold', 'slides']
+
+    With `state=`, a dict of names and types, states have a fixed size, and the operator is compiled
+    where numba is installed. The functions get named tuples and return plain ones, in the order of
+    `state`; `returns` is the type of the result, or a dict of them for a `lower` that returns a
+    tuple. `lift` takes one float for each column, or what `inputs` says. Types are b1 (bool), i1 to
+    i8, u1 to u8, f4 and f8, the digit counting bytes.
+
+    >>> @sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", commutative=True)
+    ... class Mean:
+    ...     identity = staticmethod(lambda: (0, 0.0))
+    ...     lift = staticmethod(lambda x: (1, x))
+    ...     combine = staticmethod(lambda a, b: (a.n + b.n, a.sum + b.sum))
+    ...     lower = staticmethod(lambda s: s.sum / s.n)
+    >>> w = sf.Window(Mean(), sf.rows(2))
+    >>> [w.push(x) for x in (1.0, 2.0, 4.0)]
+    [1.0, 1.5, 3.0]
+
+    `compile` is "require" (raise if that is not possible), "auto" (run in plain Python then) or
+    "never"; by default a missing numba is fine and a function that does not compile is an error.
+    Compiled integers wrap around at their size, a division by zero gives inf or NaN, and a `raise`
+    leaves zeros; in plain Python all three are errors. `version` goes into saved states: raise it
+    when the meaning of the fields changes.
+    """
+    for name in options:
+        if name not in _OPTIONS:
+            hint = nearest(name, _OPTIONS, "{}=") or f"; there are {'=, '.join(_OPTIONS)}="
+            raise OperatorError(f"operator has no {name}={hint}")
+    if cls is None:
+        return lambda decorated: operator_of(decorated, **options)
+    if options:
+        raise OperatorError("operator takes a class, or keywords, not both")
+    return operator_of(cls)
+
+
+def operator_of(cls: type, **options: Any) -> OperatorFactory:
+    """Check what is decorated, and decorate it."""
+    if not isinstance(cls, type):
+        raise OperatorError(f"operator decorates a class, got {cls!r}")
+    return OperatorFactory(cls, **options)

@@ -1,0 +1,48 @@
+"""The windows: frozen values that validate themselves and own their bounds."""
+
+from slidefold.definition.windows.base import WindowKind
+from slidefold.definition.windows.clock import Clock, Given, Length, lateness_of
+from slidefold.definition.windows.counted import counted
+from slidefold.definition.windows.delta import Delta, delta
+from slidefold.definition.windows.every import Every, EveryRows, EveryTime, EveryWindow, Slide, every_of
+from slidefold.definition.windows.kinds import KINDS, window_of, window_suffix
+from slidefold.definition.windows.punctuated import Punctuated, punctuated
+from slidefold.definition.windows.retention import needed_rows, reach_back
+from slidefold.definition.windows.rows import Rows, rows
+from slidefold.definition.windows.session import Session, session
+from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.definition.windows.ties import tie_order
+from slidefold.definition.windows.time import Time, time
+
+__all__ = [
+    "KINDS",
+    "Clock",
+    "Delta",
+    "Every",
+    "EveryRows",
+    "EveryTime",
+    "EveryWindow",
+    "Frames",
+    "Given",
+    "Length",
+    "Punctuated",
+    "Rows",
+    "Session",
+    "Slide",
+    "SortedRows",
+    "Time",
+    "WindowKind",
+    "counted",
+    "delta",
+    "every_of",
+    "lateness_of",
+    "needed_rows",
+    "punctuated",
+    "reach_back",
+    "rows",
+    "session",
+    "tie_order",
+    "time",
+    "window_of",
+    "window_suffix",
+]

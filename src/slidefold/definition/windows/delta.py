@@ -1,0 +1,119 @@
+"""Delta windows: the rows whose value in a column is near this row's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from slidefold import _native
+from slidefold.errors import TimeOrderError, WindowError
+from slidefold.definition.windows.base import WindowKind
+from slidefold.definition.windows.calls import call, closing
+from slidefold.definition.windows.clock import Given, Length
+from slidefold.definition.windows.closed import CLOSED
+from slidefold.definition.windows.counted import counted
+from slidefold.definition.windows.durations import nanoseconds, plain_length
+from slidefold.definition.windows.sorted_rows import Frames, SortedRows, search
+
+
+@dataclass(frozen=True, repr=False)
+class Delta(WindowKind):
+    """The rows so far with `on` in `(x - range, x]`, where x is this row's, or as `closed` says."""
+
+    range: Length
+    on: str
+    closed: str = "right"
+
+    def __post_init__(self) -> None:
+        if self.closed not in CLOSED:
+            raise WindowError(f"closed is one of {', '.join(CLOSED)}, got {self.closed!r}")
+        if not isinstance(self.on, str):
+            raise WindowError(f"delta needs the name of a column as on, got {self.on!r}")
+        object.__setattr__(self, "range", checked_length(self.range, "delta", "range"))
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The input columns that the window looks at."""
+        return (self.on,)
+
+    @property
+    def walks(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns that must not decrease in time order."""
+        return (self.on,)
+
+    @property
+    def over_spark(self) -> str:  # type: ignore[override]
+        """Why Spark's OVER has no such window."""
+        return f"Spark has no {self}"
+
+    def closing(self, closed: str, *, settled: bool = True) -> Delta:
+        """Return the window with other ends closed."""
+        return replace(self, closed=closed)
+
+    def frames(self, rows: SortedRows) -> Frames:
+        """Return each row's window: rows of equal time see each other, later ones are unseen."""
+        clock, x = counted(self.on, rows.column(self.on), rows.origin, floats=True)
+        falls = np.flatnonzero((x[1:] < x[:-1]) & ~rows.opens[1:])
+        if len(falls):
+            row = rows.origin(int(falls[0]) + 1)
+            raise TimeOrderError(
+                f"the column {self.on!r} of a delta window must not decrease in time order, "
+                "but it does"
+            ).at(row)
+        span, exact = clock.steps(self.range, f"the range {self.range!r}")
+        keeps_start = self.closed in ("left", "both") or not exact
+        keeps_end = self.closed in ("right", "both")
+        if x.dtype == np.int64:
+            lo, hi = _native.time_frames(rows.starts, x, int(span), keeps_start, keeps_end)
+        else:
+            lo = search(rows.group, x, rows.group, x - span, "left" if keeps_start else "right")
+            hi = search(rows.group, x, rows.group, x, "right" if keeps_end else "left")
+        hi = np.minimum(hi, rows.peers_end)
+        return np.minimum(lo, hi), hi
+
+    @property
+    def unbounded(self) -> str:
+        """Why the state of a stream may grow without a bound."""
+        return "keeps the rows of each key until its values have moved on, and they may never do"
+
+    def retention(self) -> str:
+        """Say what a window keeps."""
+        return f"the rows of the last {self.range} in {self.on}"
+
+    def __repr__(self) -> str:
+        return self.text("right")
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed."""
+        return call("sf.delta", self.range, on=self.on, **closing(self.closed, "right"))
+
+
+def checked_length(given: Any, window: str, what: str) -> Length:
+    """Check a length that is a duration or a positive number, and return it as Python's own."""
+    length: Length = plain_length(given)
+    if isinstance(length, (str, timedelta)):
+        nanoseconds(length)
+        return length
+    if isinstance(length, bool) or not isinstance(length, Real):
+        raise WindowError(f"{window} needs a duration or a number as {what}, got {length!r}")
+    if not 0 < length < 2**63:
+        raise WindowError(f"{window} needs a finite {what} > 0 of 64 bits, got {length!r}")
+    return int(length) if isinstance(length, Integral) else float(length)
+
+
+def delta(range: Given, *, on: str, closed: str = "right") -> Delta:
+    """The rows with a value in `(x - range, x]` of the column `on`, where x is this row's value.
+
+    The column must not decrease in time order, such as an odometer. Rows of equal time see each
+    other as far as their values are in range; rows of a later time are never seen, whatever their
+    value. For `sf.rolling`.
+
+    >>> import slidefold as sf
+    >>> print(sf.delta(100, on="km"))
+    sf.delta(100, on='km')
+    """
+    return Delta(plain_length(range), on, closed)

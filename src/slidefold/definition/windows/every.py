@@ -1,0 +1,284 @@
+"""`every=`: one result a slide instead of one an input row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from slidefold.errors import DataError, WindowError
+from slidefold.definition.windows.clock import Clock, Length
+from slidefold.definition.windows.delta import Delta, checked_length
+from slidefold.definition.windows.durations import nanoseconds, plain_length
+from slidefold.definition.windows.base import WindowKind
+from slidefold.definition.windows.punctuated import Punctuated
+from slidefold.definition.windows.results import require_results
+from slidefold.definition.windows.rows import Rows
+from slidefold.definition.windows.session import Session
+from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, search, spread
+from slidefold.definition.windows.time import Time
+
+# Ends after the first and up to the second, as a watermark moves from one to the other.
+Within = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Slide:
+    """The results of a slide: the group of each, where its window starts and ends, its frames."""
+
+    group: Ints
+    start: Ints
+    end: Ints
+    frames: dict[WindowKind, Frames]
+    started: npt.NDArray[np.bool_] | None = None  # False where no window holds a row
+
+
+class Every(Protocol):
+    """When there is a result; engines ask it and never look at its class."""
+
+    in_time: bool  # at multiples of a duration
+    whole: bool  # once per closed window
+    counted: int  # at every n-th row of a key; 0 if not
+    default_closed: str  # what `closed` is where nothing is said
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Refuse windows that have no result at such a slide."""
+
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
+        """Find the results over these rows; of those the ones that end `within`, if that is said.
+
+        A result is complete once all rows up to its end are there, whatever `closed` says.
+        """
+
+
+@dataclass(frozen=True)
+class EveryTime:
+    """At multiples of `every` since 1970 in UTC, or since 0, plus `offset`."""
+
+    every: Length
+    offset: Length | None = None
+
+    in_time, whole, counted = True, False, 0
+    default_closed = "left"  # as Spark and Flink: a row at the end belongs to the next window
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Refuse all but time windows, and rows windows beside them."""
+        for window in windows:
+            if isinstance(window, Session | Punctuated):
+                raise WindowError(f"{window} has no length: use every='window'")
+            if isinstance(window, Delta):
+                raise WindowError(f"{window} has no place in time: use an integer every")
+        if not any(isinstance(window, Time) for window in windows):
+            raise WindowError(
+                f"every={self.every!r} needs a time window: with rows windows alone nothing says "
+                "when to start, use an integer every"
+            )
+
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
+        """Find the ends whose largest window is not empty, and the windows there.
+
+        Of windows that are equally long and closed at other ends, one that is not empty will do.
+        """
+        largest, (far, near) = _largest(windows, rows.clock)
+        group, end = self._ends(rows, far, near, within, len(windows))
+        frames: dict[WindowKind, Frames] = {}
+        for window in windows:
+            if isinstance(window, Time):
+                oldest, newest = window.reach(rows.clock)
+                lo = search(rows.group, rows.times, group, end - oldest, "left")
+                hi = search(rows.group, rows.times, group, end - newest, "right")
+                frames[window] = np.minimum(lo, hi), hi
+            elif isinstance(window, Rows):
+                newest = int(window.closed != "right")
+                hi = search(rows.group, rows.times, group, end - newest, "right")
+                frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
+        return Slide(group, end - largest, end, frames)
+
+    def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
+        """Tell whether the largest window holds all rows that the others hold at the same end."""
+        _, (far, near) = _largest(windows, clock)
+        reaches = [window.reach(clock) for window in windows if isinstance(window, Time)]
+        return all(far >= oldest and near <= newest for oldest, newest in reaches)
+
+    def next_end(self, watermark: int, clock: Clock) -> int:
+        """Return the first end after a watermark.
+
+        >>> EveryTime("1m").next_end(120, Clock("ts", "timestamp[s]", 10**9))
+        180
+        """
+        step, shift = self.grid(clock)
+        return ((watermark - shift) // step + 1) * step + shift
+
+    def grid(self, clock: Clock) -> tuple[int, int]:
+        """Return the step from end to end, and how far they are shifted."""
+        step = clock.exactly(self.every, f"every={self.every!r}")
+        if self.offset is None:
+            return step, 0
+        return step, clock.exactly(self.offset, f"offset={self.offset!r}") % step
+
+    def _ends(
+        self, rows: SortedRows, far: int, near: int, within: Within | None, windows: int
+    ) -> tuple[Ints, Ints]:
+        step, shift = self.grid(rows.clock)
+        reach = max(far, 0) + step + shift
+        times = rows.times
+        if len(times) and not -(2**63) + reach <= int(times.min()) <= times.max() < 2**63 - reach:
+            raise DataError(f"the windows over {rows.clock.column!r} end beyond 64 bits")
+        # A row at t is in the windows that end from t + near to t + far: multiples first to last.
+        first = -((shift - times - near) // step)
+        last = (times + far - shift) // step
+        before = np.empty_like(last)
+        before[1:] = last[:-1]
+        before[rows.opens] = first[rows.opens] - 1
+        first = np.maximum(first, before + 1)
+        if within is not None:
+            first = np.maximum(first, (within[0] - shift) // step + 1)
+            last = np.minimum(last, (within[1] - shift) // step)
+        count = np.maximum(last - first + 1, 0)
+        # A sum of floats cannot overflow, and is exact as far as that matters.
+        results = int(count.sum(dtype=np.float64))
+        require_results(results, f"every={self.every!r}", len(rows), windows)
+        return np.repeat(rows.group, count), spread(first, count) * step + shift
+
+
+def _largest(windows: Sequence[WindowKind], clock: Clock) -> tuple[int, tuple[int, int]]:
+    """Return the longest range, and which rows its windows hold at t: `t - far` to `t - near`."""
+    spans = {
+        window: clock.exactly(window.range, f"the range {window.range!r}")
+        for window in windows
+        if isinstance(window, Time)
+    }
+    longest = max(spans.values())
+    reaches = [window.reach(clock) for window in spans if spans[window] == longest]
+    kept = [reach for reach in reaches if reach[0] >= reach[1]] or [(-1, 0)]
+    return longest, (max(far for far, _ in kept), min(near for _, near in kept))
+
+
+@dataclass(frozen=True)
+class EveryRows:
+    """At every n-th row of a key."""
+
+    n: int
+
+    in_time = whole = False
+    default_closed = "right"  # as for single rows
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or self.n < 1:
+            raise WindowError(f"every needs an integer >= 1, got {self.n!r}")
+        if self.n >= 2**62:
+            raise WindowError("every needs an integer below 2**62, got a larger one")
+
+    @property
+    def counted(self) -> int:
+        """The number of rows."""
+        return self.n
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Take any window: each row has one."""
+
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
+        """Find every n-th row, and its windows."""
+        place = np.arange(len(rows)) - rows.group_start
+        due = place % self.n == self.n - 1
+        if within is not None:
+            due &= (rows.times > within[0]) & (rows.times <= within[1])
+        chosen = np.flatnonzero(due)
+        frames: dict[WindowKind, Frames] = {}
+        end = rows.times[chosen]
+        start, started = end.copy(), np.zeros(len(chosen), np.bool_)
+        for window in windows:
+            lo, hi = (bound[chosen] for bound in window.frames(rows))
+            frames[window] = lo, hi
+            if isinstance(window, Time):
+                span, _ = rows.clock.steps(window.range, f"the range {window.range!r}")
+                start = np.minimum(start, end - int(span))
+                started[:] = True
+            elif len(rows):
+                held = hi > lo
+                oldest = rows.times[np.minimum(lo, len(rows) - 1)]
+                start = np.where(held, np.minimum(start, oldest), start)
+                started |= held
+        return Slide(rows.group[chosen], start, end, frames, started)
+
+
+@dataclass(frozen=True)
+class EveryWindow:
+    """Once per session or punctuated window, when it is closed."""
+
+    in_time, whole, counted = False, True, 0
+    default_closed = "right"  # such windows hold their own rows
+
+    def check(self, windows: Sequence[WindowKind]) -> None:
+        """Refuse all but one session or punctuated window."""
+        for window in windows:
+            if not isinstance(window, Session | Punctuated):
+                raise WindowError(f"every='window' is for session and punctuated windows: {window}")
+        if len(set(windows)) > 1:
+            raise WindowError(
+                "every='window' needs one window for all columns, got "
+                + " and ".join(str(window) for window in dict.fromkeys(windows))
+            )
+
+    def slide(
+        self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
+    ) -> Slide:
+        """Find the windows that were closed."""
+        window = windows[0]
+        assert isinstance(window, Session | Punctuated)
+        first, past, start, end = window.wholes(rows)
+        if within is not None:
+            due = (end > within[0]) & (end <= within[1])
+            first, past, start, end = first[due], past[due], start[due], end[due]
+        return Slide(rows.group[first], start, end, {window: (first, past)})
+
+
+def every_of(every: object, offset: object = None) -> Every | None:
+    """Read what `every=` and `offset=` say.
+
+    >>> every_of("1h")
+    EveryTime(every='1h', offset=None)
+    >>> every_of(10)
+    EveryRows(n=10)
+    """
+    every = plain_length(every)
+    if isinstance(every, (str, timedelta)) and every != "window":
+        every = Time(every)
+    if isinstance(every, Time):
+        return EveryTime(every.range, _offset_of(offset))
+    if offset is not None:
+        raise WindowError("offset needs an every in time, such as every='1h'")
+    if every is None:
+        return None
+    if isinstance(every, str):
+        return EveryWindow()
+    if isinstance(every, Rows):
+        return EveryRows(every.n)
+    if isinstance(every, Integral):
+        return EveryRows(int(every) if not isinstance(every, bool) else every)
+    raise WindowError(
+        f"every is a duration, a number of rows, 'window' or sf.time(...), got {every!r}"
+    )
+
+
+def _offset_of(given: Any) -> Length | None:
+    """Read an offset; none at all, however it is said, is None."""
+    offset = given.range if isinstance(given, Time) else plain_length(given)
+    if isinstance(offset, str):
+        nothing = nanoseconds(offset, zero=True) == 0
+    else:
+        nothing = isinstance(offset, int | float | timedelta) and not offset
+    if offset is None or (nothing and offset is not False):
+        return None
+    return checked_length(offset, "every", "offset")

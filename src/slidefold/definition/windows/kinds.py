@@ -1,0 +1,60 @@
+"""All kinds of windows, and what `over` makes of strings and numbers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from numbers import Integral
+from typing import Any
+
+from slidefold.definition.windows.base import WindowKind
+from slidefold.errors import WindowError
+from slidefold.definition.windows.delta import Delta
+from slidefold.definition.windows.durations import plain_length
+from slidefold.definition.windows.punctuated import Punctuated
+from slidefold.definition.windows.rows import Rows
+from slidefold.definition.windows.session import Session
+from slidefold.definition.windows.time import Time
+
+KINDS: dict[str, type[Any]] = {
+    "rows": Rows,
+    "time": Time,
+    "delta": Delta,
+    "session": Session,
+    "punctuated": Punctuated,
+}
+
+
+def window_of(given: object, closed: str | None = None) -> WindowKind:
+    """A window from what `over` takes: a duration is a time window, an integer a rows window.
+
+    >>> window_of("1h"), window_of(100, "left")
+    (sf.time('1h'), sf.rows(100, closed='left'))
+    """
+    window: WindowKind
+    given = plain_length(given)
+    if isinstance(given, WindowKind):
+        window = given
+    elif isinstance(given, (str, timedelta)):
+        window = Time(given, settled=False)
+    elif isinstance(given, Integral) and not isinstance(given, bool):
+        window = Rows(int(given), settled=False)
+    else:
+        raise WindowError(
+            f"a window is a duration such as '1h', a number of rows, or a window such as "
+            f"sf.session('30m'), got {given!r}"
+        )
+    return window if closed is None else window.closing(closed)
+
+
+def window_suffix(window: WindowKind) -> str:
+    """What tells a column over one of several windows from the others: total_1h, total_100.
+
+    >>> window_suffix(window_of("1 h")), window_suffix(window_of(100))
+    ('1h', '100')
+    """
+    if window.suffix:
+        return window.suffix
+    raise WindowError(
+        f"a list of windows takes durations and numbers of rows, got {window!r}: give it a column "
+        "of its own"
+    )

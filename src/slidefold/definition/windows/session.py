@@ -1,0 +1,92 @@
+"""Session windows: rows that follow one another without a long gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slidefold.errors import WindowError
+from slidefold.definition.windows.base import WindowKind
+from slidefold.definition.windows.calls import call
+from slidefold.definition.windows.clock import Clock, Given, Length
+from slidefold.definition.windows.delta import checked_length
+from slidefold.definition.windows.durations import plain_length
+from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, run_starts
+
+
+@dataclass(frozen=True, repr=False)
+class Session(WindowKind):
+    """The rows since the last gap that was longer than `gap`."""
+
+    gap: Length
+
+    orders_peers = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gap", checked_length(self.gap, "session", "gap"))
+
+    def frames(self, rows: SortedRows) -> Frames:
+        """Return each row's session so far, peers included."""
+        return run_starts(self._fresh(rows)), rows.peers_end
+
+    def wholes(self, rows: SortedRows) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return the sessions: first row, one past the last, and the times of start and end.
+
+        A session ends one gap after its last row: until then it might have gone on.
+        """
+        first = np.flatnonzero(self._fresh(rows))
+        past = np.append(first[1:], len(rows)) if len(first) else first
+        starts = rows.times[first]
+        newest = rows.times[past - 1]
+        gap = rows.clock.exactly(self.gap, f"the gap {self.gap!r}")
+        if len(newest) and int(newest.max()) + gap >= 2**63:
+            raise WindowError(f"sessions with the gap {self.gap!r} end beyond 64 bits")
+        return first, past, starts, newest + gap
+
+    def _fresh(self, rows: SortedRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        gap = self.silence(rows.clock)
+        fresh = rows.opens.copy()
+        # Times rise inside a group, so that a difference of 64 bits fits when it is unsigned.
+        passed = rows.times[1:].view(np.uint64) - rows.times[:-1].view(np.uint64)
+        fresh[1:] |= passed > np.uint64(gap)
+        return fresh
+
+    def silence(self, clock: Clock) -> int:
+        """Return after how many steps without a row a session is over."""
+        gap, _ = clock.steps(self.gap, f"the gap {self.gap!r}")
+        return int(gap)
+
+    @property
+    def over_spark(self) -> str:  # type: ignore[override]
+        """Why Spark's OVER has no such window."""
+        return f"Spark has no {self}"
+
+    @property
+    def unbounded(self) -> str:
+        """Why the state of a stream may grow without a bound."""
+        return "keeps all rows of a session until it is over, and one may never be"
+
+    def retention(self) -> str:
+        """Say what a window keeps."""
+        return f"the rows since the last gap of more than {self.gap}"
+
+    def __repr__(self) -> str:
+        return self.text(None)
+
+    def text(self, default: str | None) -> str:
+        """Return the window as it is typed."""
+        return call("sf.session", self.gap)
+
+
+def session(gap: Given) -> Session:
+    """The session so far: a new one starts when the time since the row before exceeds `gap`.
+
+    With `every="window"` there is one result a session, which ends one gap after its last row. For
+    `sf.rolling`.
+
+    >>> import slidefold as sf
+    >>> print(sf.session("30m"))
+    sf.session('30m')
+    """
+    return Session(plain_length(gap))

@@ -1,0 +1,124 @@
+"""Rows in order, as windows look at them: one group after the other, each by time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from slidefold.definition.windows.clock import Clock
+
+Ints = npt.NDArray[np.int64]
+Frames = tuple[Ints, Ints]
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Rows by group, time and tie order: group g is rows `starts[g]:starts[g + 1]`."""
+
+    starts: Ints
+    times: Ints
+    clock: Clock
+    column: Callable[[str], Any]  # an Arrow array in this order
+    origin: Callable[[int], int] = int  # the row of the input, for messages
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of each row."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @cached_property
+    def group_start(self) -> Ints:
+        """The first row of each row's group."""
+        return np.repeat(self.starts[:-1], np.diff(self.starts))
+
+    @cached_property
+    def opens(self) -> npt.NDArray[np.bool_]:
+        """Which rows are the first of their group."""
+        first = np.zeros(len(self), np.bool_)
+        first[self.starts[:-1][np.diff(self.starts) > 0]] = True
+        return first
+
+    @cached_property
+    def peers_end(self) -> Ints:
+        """One past the last peer of each row: peers are rows of a group with equal time."""
+        fresh = self.opens.copy()
+        fresh[1:] |= self.times[1:] != self.times[:-1]
+        return run_ends(fresh)
+
+
+def run_starts(fresh: npt.NDArray[np.bool_]) -> Ints:
+    """Where the run of each row starts; `fresh` says which rows start one.
+
+    >>> run_starts(np.array([True, False, True, False])).tolist()
+    [0, 0, 2, 2]
+    """
+    places = np.flatnonzero(fresh)
+    return np.repeat(places, np.diff(np.append(places, len(fresh))))
+
+
+def run_ends(fresh: npt.NDArray[np.bool_]) -> Ints:
+    """One past the end of the run of each row.
+
+    >>> run_ends(np.array([True, False, True, False])).tolist()
+    [2, 2, 4, 4]
+    """
+    places = np.append(np.flatnonzero(fresh), len(fresh))
+    return np.repeat(places[1:], np.diff(places))
+
+
+def spread(first: Ints, count: Ints) -> Ints:
+    """The ranges `first[i], first[i] + 1, ...` of `count[i]` numbers, one after the other.
+
+    >>> spread(np.array([5, 0, 9]), np.array([2, 0, 1])).tolist()
+    [5, 6, 9]
+    """
+    before = np.cumsum(count) - count
+    return np.repeat(first - before, count) + np.arange(int(count.sum()))
+
+
+def search(
+    groups: Ints,
+    keys: npt.NDArray[Any],
+    in_groups: Ints,
+    sought: npt.NDArray[Any],
+    side: Literal["left", "right"],
+) -> Ints:
+    """Where each sought key belongs among the sorted keys of its group, as np.searchsorted.
+
+    >>> group, keys = np.array([0, 0, 1]), np.array([3, 5, 4])
+    >>> search(group, keys, np.array([0, 1, 1]), np.array([5, 3, 9]), "left").tolist()
+    [1, 2, 3]
+    """
+    if len(keys) == 0:
+        return np.zeros(len(sought), np.int64)
+    if keys.dtype == np.int64:
+        least, most = int(keys.min()), int(keys.max())
+        width = most - least + 3
+        inside = least > -(2**62) and most < 2**62
+        if inside and width * (int(groups[-1]) + 1) < 2**62:
+            # One number of group and key, with a place before and behind all keys of a group.
+            own = groups * width + (keys - least + 1)
+            asked = in_groups * width + (np.clip(sought, least - 1, most + 1) - least + 1)
+            found_at: Ints = np.searchsorted(own, asked, side)
+            return found_at
+    # Ranks make one number of group and key, whatever their size.
+    known = np.unique(keys)
+    own = np.searchsorted(known, keys)
+    asked = np.searchsorted(known, sought, "left")
+    found = known[np.minimum(asked, len(known) - 1)] == sought
+    rank = 2 * asked - np.where(found, 0, 1)
+    width = 2 * len(known) + 2
+    place = np.searchsorted(
+        groups * width + 2 * own + 1,
+        in_groups * width + rank + 1,
+        side,
+    )
+    return place.astype(np.int64)

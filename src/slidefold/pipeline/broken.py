@@ -1,0 +1,207 @@
+"""Broken rows of text files: found one by one, without giving up the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidefold.pipeline.types import word_of
+
+Record = tuple[int, bytes]  # the number of its first line, and its text
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that cannot be read: where it is, why, and what it says."""
+
+    file: str
+    line: int
+    reason: str
+    text: str
+
+    def __str__(self) -> str:
+        unit = "row" if self.file.endswith((".parquet", ".pq")) else "line"
+        return f"{self.file}, {unit} {self.line}: {self.reason}"
+
+
+def records(text: bytes, delimiter: bytes) -> list[Record]:
+    r"""Cut CSV text into records: a line break in a quoted value does not end one.
+
+    >>> records(b'a,b\n1,"x\ny"\n\n2,z', b",")
+    [(1, b'a,b'), (2, b'1,"x\ny"'), (5, b'2,z')]
+    """
+    lines = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
+    found: list[Record] = []
+    at = 0
+    while at < len(lines):
+        end = _end(lines, at, delimiter)
+        joined = b"\n".join(lines[at:end])
+        if joined.strip():
+            found.append((at + 1, joined))
+        at = end
+    return found
+
+
+def _end(lines: Sequence[bytes], at: int, delimiter: bytes) -> int:
+    """Return the line after the record that begins here."""
+    if b'"' not in lines[at]:
+        return at + 1
+    inside = False
+    for end in range(at, len(lines)):
+        inside = _inside_after(lines[end], delimiter, inside)
+        if not inside:
+            return end + 1
+    # A quote that nobody closes breaks its own line, not the rest of the file.
+    return at + 1
+
+
+def _inside_after(line: bytes, delimiter: bytes, inside: bool) -> bool:
+    """Tell whether a line ends within quotes; they count at the start of a value only."""
+    if inside:
+        closing = _CLOSING.match(line)
+        if closing is None:
+            return True
+        line = line[closing.end() - 1 :]  # the closing quote stands for the value
+        line = b"x" + line[1:]
+    return never_closed(line, delimiter)
+
+
+_CLOSING = re.compile(rb'(?:[^"]++|"")*+"(?!")')
+
+
+def never_closed(text: bytes, delimiter: bytes) -> bool:
+    """Tell whether a quote is open at the end of the text: a reader takes all of it for a value.
+
+    >>> never_closed(b'1,"a, ""b"" c"', b","), never_closed(b'1,5" pipe', b",")
+    (False, False)
+    >>> never_closed(b'1,"a', b",")
+    True
+    """
+    if b'"' not in text:
+        return False
+    quoted = re.compile(rb'(?:\A|[\n%b])"(?:[^"]++|"")*+("|\Z)' % re.escape(delimiter))
+    return any(not found[1] for found in quoted.finditer(text))
+
+
+def lacking(table: Any, required: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the rows that lack a value which every row needs, each with the reason.
+
+    >>> lacking(pa.table({"t": [1, None], "x": [1.5, float("nan")]}), ["t", "x"])
+    [(1, "the column 't' is null")]
+    """
+    found: dict[int, str] = {}
+    for name in required:
+        values = table[name]
+        for test, word in ((pc.is_null, "null"), (pc.is_nan, "NaN")):
+            if (word == "null" and not values.null_count) or (
+                word == "NaN" and not pa.types.is_floating(values.type)
+            ):
+                continue
+            mask = pc.fill_null(test(values), False).to_numpy()
+            for row in np.flatnonzero(mask).tolist():
+                found.setdefault(row, f"the column {name!r} is {word}")
+    return sorted(found.items())
+
+
+def without(table: Any, rows: Sequence[int]) -> Any:
+    """Return a table without some of its rows."""
+    kept = np.ones(len(table), np.bool_)
+    kept[list(rows)] = False
+    return table.filter(pa.array(kept))
+
+
+@dataclass(frozen=True)
+class Salvage:
+    """Parses what can be parsed, by halving what cannot; broken records go to `note`, in order.
+
+    A few broken records among n cost about log2(n) more parses each. A record that would swallow
+    those behind it is `unclosed`, and is never parsed. One that lacks a value of the columns that
+    are `required` is broken too.
+    """
+
+    file: Path
+    parse: Callable[[bytes], Any]
+    note: Callable[[BadRow], None]
+    required: Sequence[str] = ()
+    unclosed: Callable[[bytes], bool] = lambda _text: False
+
+    def table(self, found: Sequence[Record], schema: Any) -> Any:
+        """Return the table of the records that are whole."""
+        parts: list[Any] = []
+        start = 0
+        for at in [i for i, (_, text) in enumerate(found) if self.unclosed(text)]:
+            parts += self._halves(found[start:at])
+            self._broken(found[at], "a quote is never closed")
+            start = at + 1
+        parts += self._halves(found[start:])
+        whole = [part.select(schema.names) for part in parts]
+        return pa.concat_tables(whole) if whole else schema.empty_table()
+
+    def _broken(self, record: Record, reason: str) -> None:
+        line, text = record
+        self.note(BadRow(str(self.file), line, reason, text.decode("utf-8", "replace")))
+
+    def _halves(self, found: Sequence[Record]) -> Iterator[Any]:
+        if not found:
+            return
+        try:
+            table = self.parse(b"\n".join(text for _, text in found) + b"\n")
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError) as error:
+            if len(found) == 1:
+                reason = (str(error).splitlines() or ["cannot be read"])[0]
+                self._broken(found[0], _plain(reason))
+                return
+        else:
+            lost = lacking(table, self.required)
+            if not lost:
+                yield table
+                return
+            if len(table) == len(found):
+                for row, reason in lost:
+                    self._broken(found[row], reason)
+                yield without(table, [row for row, _ in lost])
+                return
+            if len(found) == 1:  # two objects in a line
+                self._broken(found[0], lost[0][1])
+                return
+        middle = len(found) // 2
+        yield from self._halves(found[:middle])
+        yield from self._halves(found[middle:])
+
+
+_CONVERSION = re.compile(
+    r"In CSV column #(?P<number>\d+): CSV conversion error to (?P<csv>[^:]+): (?P<told>.*)"
+    r"|(?P<name>.*): Failed to parse string: (?P<value>'.*') as a scalar of type (?P<json>.*)"
+)
+
+
+def _plain(reason: str) -> str:
+    """Leave out of Arrow's reason what is about the piece of the file that it was given.
+
+    >>> _plain("In CSV column #1: CSV conversion error to double: invalid value 'x'")
+    "column 2: expected float64, got 'x'"
+    """
+    reason = re.sub(r"^(CSV|JSON) parse error: |Row #\d+: | in row \d+", "", reason)
+    found = _CONVERSION.match(reason)
+    if found is None:
+        return reason
+    if found["csv"] is not None:
+        where, kind, told = f"column {int(found['number']) + 1}", found["csv"], found["told"]
+        quoted = re.search(r"'.*'", told)
+        value = quoted[0] if quoted else told
+    else:
+        where, value = found["name"], found["value"]
+        kind, _, told = found["json"].partition(": ")
+    said = f"{where}: expected {word_of(kind)}, got {value}"
+    if "expected no zone" in told:
+        return f'{said}, which has a zone: give the type "timestamp[UTC]" in [source.columns]'
+    if "expected a zone" in told:
+        return f'{said}, which has no zone: give the type "timestamp" in [source.columns]'
+    return said

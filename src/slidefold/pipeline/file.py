@@ -1,0 +1,189 @@
+"""A pipeline file as a frozen value, validated as a whole before anything starts."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from slidefold.pipeline.features import check_against, read_features
+from slidefold.pipeline.places import check_places, is_remote
+from slidefold.pipeline.settings import (
+    Sink,
+    Source,
+    Stream,
+    read_sink,
+    read_source,
+    read_stream,
+)
+from slidefold.pipeline.sources import schema_of
+from slidefold.pipeline.tables import Mistakes, Table
+from slidefold.errors import PipelineError, SlidefoldError
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.wording import DEEP, is_deep
+from slidefold.definition.windows import Delta
+
+_LONGEST = 1 << 20  # bytes of a pipeline file
+# A key of many parts, such as a.b.c: the parser needs the square of their number in memory.
+_PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rb"(?<![\w-])(?:%b[ \t]*+\.[ \t]*+){%d}" % (_PART, DEEP))
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What a pipeline file says."""
+
+    file: Path
+    source: Source
+    features: Rolling
+    stream: Stream
+    sink: Sink
+    schema: Any  # of the source; None where only Spark can read it
+    results: Any  # the schema of the results; None where that of the source is not known
+
+
+def load(
+    file: Path,
+    *,
+    engine: str = "local",
+    stream: bool = False,
+    overwrite: bool = False,
+    writes: bool = True,
+) -> Pipeline:
+    """Read a pipeline file, and raise `PipelineError` with every mistake in it.
+
+    Paths in the file are relative to its folder. What the run will need is looked at too: the
+    source and the types of its columns, the folder of the sink, and that there is nothing yet where
+    results go (`overwrite` allows it; without `writes` nobody looks at the sink).
+    """
+    mistakes = Mistakes(file)
+    told = _parse(file)
+    whole = Table(mistakes, "", told)
+    for name in ("source", "features", "sink"):
+        if name not in told:
+            mistakes.note(name, f"the table [{name}] is missing")
+    folder = file.parent
+    source = read_source(whole.within("source"), folder, engine)
+    settings = read_stream(whole.within("stream"), folder, engine, stream)
+    sink = read_sink(whole.within("sink"), folder, engine)
+    features = read_features(whole.within("features").told, mistakes)
+    whole.finish()
+    check_places(file, source, settings, sink, mistakes)
+    if features is not None:
+        source = replace(source, required=_required(features))
+    schema = results = None
+    if not source.only_spark and not mistakes.at("source"):
+        try:
+            schema = schema_of(source)
+        except SlidefoldError as error:
+            mistakes.note("source.path", error)
+    if features is not None and schema is not None:
+        results = check_against(features, told["features"], schema, source.format, mistakes)
+    if stream and results is not None and settings.watermark is not None:
+        results = _check_stream(features, settings, schema, mistakes)
+    if "sink" in told:
+        sink.check_results(results, mistakes)
+    continues = False
+    if stream and engine == "spark" and not mistakes.at("stream.checkpoint"):
+        continues = _continues(settings, sink, mistakes)
+    if writes and not mistakes.at("sink") and not (continues and not overwrite):
+        for key, target in (("sink.path", sink.path), ("source.side", source.side)):
+            if not mistakes.at(key):
+                _check_target(key, target, overwrite or sink.exists == "replace", mistakes)
+    mistakes.require_none()
+    assert features is not None
+    return Pipeline(file, source, features, settings, sink, schema, results)
+
+
+def _parse(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_LONGEST + 1)
+        if len(content) > _LONGEST:
+            reason = f"is no pipeline file: it has more than {_LONGEST:,} bytes"
+        elif _DEEP_KEY.search(content):
+            reason = f"is nested too deep: a key has more than {DEEP} parts"
+        else:
+            told = tomllib.loads(content.decode("utf-8"))
+            if not is_deep(told):
+                return told
+            reason = f"is nested more than {DEEP} levels deep"
+    except FileNotFoundError:
+        reason = "there is no such file"
+    except IsADirectoryError:
+        reason = "is a folder, not a file"
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+    except UnicodeDecodeError:
+        reason = "is not UTF-8 text"
+    except RecursionError:
+        reason = f"is nested more than {DEEP} levels deep"
+    except ValueError as error:  # of tomllib, and of integers with thousands of digits
+        reason = f"is not TOML: {str(error).partition('; use sys.')[0]}"
+    raise PipelineError(str(file), [("", reason)])
+
+
+def _check_stream(
+    features: Rolling | None, settings: Stream, schema: Any, mistakes: Mistakes
+) -> Any:
+    """Note what a stream refuses, and return the schema of what it gives."""
+    if features is None or mistakes.at("stream"):
+        return None
+    assert settings.watermark is not None
+    try:
+        live = features.live(
+            lateness=settings.watermark, emit=settings.emit, late=settings.late, id=settings.id
+        )
+        return live.feed(schema.empty_table()).schema
+    except SlidefoldError as error:
+        mistakes.note("stream", error)
+        return None
+
+
+def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
+    """Tell whether a Spark stream goes on from its checkpoint, and note what it cannot do."""
+    checkpoint = settings.checkpoint
+    if checkpoint is None or is_remote(checkpoint) or not Path(checkpoint).exists():
+        return False
+    if sink.path is not None and not sink.path.exists():
+        mistakes.note(
+            "stream.checkpoint",
+            f"{checkpoint!r} is there and the results are not: remove it to start anew",
+        )
+    return True
+
+
+def _required(features: Rolling) -> tuple[str, ...]:
+    """Return the columns without whose value a row has no place: times, and those of distances."""
+    windows = [over.window for _, over in features.items]
+    distances = [window.on for window in windows if isinstance(window, Delta)]
+    return tuple(dict.fromkeys((features.on, *distances)))
+
+
+def _check_target(key: str, target: Path | None, replace: bool, mistakes: Mistakes) -> None:
+    """Refuse a target that exists, or whose folder cannot be written to."""
+    if target is None:
+        return
+    if not target.parent.is_dir():
+        mistakes.note(key, f"the folder {str(target.parent)!r} does not exist")
+    elif target.exists() and not replace:
+        mistakes.note(
+            key,
+            f"{str(target)!r} exists: remove it, or replace it with --overwrite or exists = "
+            '"replace"',
+        )
+    elif not _writable(target.parent):
+        mistakes.note(key, f"the folder {str(target.parent)!r} cannot be written to")
+
+
+def _writable(folder: Path) -> bool:
+    # Asking the file system is surer than asking for permissions: it may be read-only, or full.
+    probe = folder / f".slidefold.{id(folder)}.partial"
+    try:
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError:
+        return False
+    return True

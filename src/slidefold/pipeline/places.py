@@ -1,0 +1,190 @@
+"""Where a pipeline reads and writes: what its paths mean, and that no two of them overlap."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from slidefold.pipeline.patterns import first_pattern, has_pattern, matches, touches
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_LOCAL = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
+_SAME = "is the same as"
+
+Identity = tuple[Any, ...]
+Chain = list[Identity]  # of a place, and of each folder that it lies in
+
+
+def placed(path: str, folder: Path) -> str:
+    """Return what a path in a pipeline file means: it is relative to the folder of the file.
+
+    >>> placed("a.csv", Path("in")), placed("file:///data/a.csv", Path("in"))
+    ('in/a.csv', '/data/a.csv')
+    """
+    local = _LOCAL.match(path)
+    if local is not None:
+        return path[local.end() :]
+    return path if is_remote(path) else str(folder / path)
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path is on another file system, which Spark knows.
+
+    >>> is_remote("s3://bucket/a"), is_remote("file:/a"), is_remote("a/b")
+    (True, False, False)
+    """
+    return _SCHEME.match(path) is not None and _LOCAL.match(path) is None
+
+
+def names_in(folder: str) -> list[str]:
+    """Return the names of the files in a local folder and in those below; none if it is none."""
+    if is_remote(folder):
+        return []
+    return [name for _, _, names in os.walk(folder) for name in names if name[0] not in "_."]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path of the pipeline, with its key in the file and its name in messages."""
+
+    key: str
+    name: str
+    path: str
+    linked: tuple[str, ...] = ()  # links in it, and files in it that have other names too
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.path!r}"
+
+
+def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any) -> None:
+    """Note each target that is, contains or lies in another place of the pipeline.
+
+    Writing a target may replace all of it, which would delete the source, the pipeline file or
+    other results; and a target in the source would be read as input.
+    """
+    pipeline = Place("", "the pipeline file", str(file))
+    sources = [
+        Place("source.path", "the source", path, tuple(_linked(path)))
+        for path in (source.path, *_option_paths(source))
+        if path is not None
+    ]
+    for each in sources:
+        if _relation(each, pipeline) == _SAME:
+            mistakes.note(each.key, f"{each.path!r} is the pipeline file itself")
+    targets = [
+        ("sink.path", "the sink", sink.path or sink.url),
+        *(("sink.options.path", "the sink", path) for path in _option_paths(sink)),
+        ("source.side", "the side file", source.side),
+        ("stream.checkpoint", "the checkpoint", stream.checkpoint),
+    ]
+    written = [Place(key, name, str(path)) for key, name, path in targets if path is not None]
+    for number, target in enumerate(written):
+        for other in [pipeline, *sources, *written[:number]]:
+            relation = _relation(target, other)
+            if relation:
+                reason = f"{target.path!r} {relation} {other}: give each a place of its own"
+                mistakes.note(target.key, reason)
+                break
+
+
+def _option_paths(table: Any) -> list[str]:
+    """Return the paths in the options of a Spark format; case does not matter in their names."""
+    told = [value for name, value in table.options.items() if name.lower() == "path"]
+    return [placed(path, Path()) for path in told]
+
+
+def _linked(source: str) -> Iterator[str]:
+    """Yield what a source has in it that has another name elsewhere."""
+    if is_remote(source):
+        return
+    folders = matches(source) if has_pattern(source) and not os.path.exists(source) else [source]
+    seen: set[tuple[int, int]] = set()
+    for folder in folders:
+        if folder != source:
+            yield folder
+        for parent, below, names in os.walk(folder, followlinks=True):
+            status = os.stat(parent)
+            if (status.st_dev, status.st_ino) in seen:
+                below.clear()  # a link to a folder above it would never end
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            below[:] = [name for name in below if name[0] not in "_."]
+            for name in (*below, *names):
+                entry = os.path.join(parent, name)
+                several = name in names and os.lstat(entry).st_nlink > 1
+                if several or os.path.islink(entry):
+                    yield entry
+
+
+def _relation(target: Place, other: Place) -> str:
+    """Return how a target overlaps another place, in words; nothing if it does not."""
+    if is_remote(target.path) or is_remote(other.path):
+        return _between([_remote_chain(target.path)], [_remote_chain(other.path)])
+    forms = _forms(target.path)
+    chains = [_chain(form) for form in forms]
+    found = _between(chains, [_chain(form) for form in _forms(other.path)])
+    if not found and has_pattern(other.path) and _in_pattern(forms, other.path):
+        found = "overlaps"
+    if found:
+        return found
+    linked = (_chain(form) for each in other.linked for form in _forms(each))
+    return "overlaps, through a link," if _between(chains, list(linked)) else ""
+
+
+def _between(targets: list[Chain], others: list[Chain]) -> str:
+    pairs = [(target, other) for target in targets for other in others if target and other]
+    if any(target[0] == other[0] for target, other in pairs):
+        return _SAME
+    if any(other[0] in target for target, other in pairs):
+        return "lies in"
+    return "contains" if any(target[0] in other for target, other in pairs) else ""
+
+
+def _forms(path: str) -> list[Path]:
+    """Return a path without links, and the path of the link if it is one itself."""
+    parent, name = os.path.split(path)
+    forms = {os.path.realpath(path)}
+    if name not in ("", ".", ".."):
+        forms.add(os.path.join(os.path.realpath(parent), name))
+    return [Path(form) for form in sorted(forms)]
+
+
+def _chain(form: Path) -> Chain:
+    return [_identity(each) for each in (form, *form.parents)]
+
+
+def _identity(path: Path) -> Identity:
+    """Return what tells a file or folder from all others, by whatever name; it need not exist."""
+    missing: list[str] = []
+    for each in (path, *path.parents):
+        try:
+            status = os.lstat(each)
+        except OSError:
+            missing.append(each.name)
+        else:
+            return (status.st_dev, status.st_ino, *reversed(missing))
+    return (str(path),)
+
+
+def _remote_chain(path: str) -> Chain:
+    found = _SCHEME.match(path)
+    if found is None:
+        return []
+    scheme = "s3" if found[1].lower() in ("s3a", "s3n") else found[1].lower()
+    rest = PurePosixPath(os.path.normpath("/" + path[found.end() :].lstrip("/")))
+    return [(scheme, str(each)) for each in (rest, *rest.parents)]
+
+
+def _in_pattern(forms: list[Path], pattern: str) -> bool:
+    """Tell whether a pattern may ever match a target, or something in it, or above it."""
+    base, rest = first_pattern(pattern)
+    start = _identity(Path(os.path.realpath(base)))
+    for form in forms:
+        for above in (form, *form.parents):
+            if _identity(above) == start:
+                return touches(rest, form.relative_to(above).parts)
+    return any(_identity(form) in _chain(Path(os.path.realpath(base))) for form in forms)

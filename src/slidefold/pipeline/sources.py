@@ -1,0 +1,217 @@
+"""Files as Arrow tables: Parquet, CSV, JSON lines, one file or a folder of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from slidefold.pipeline.broken import (
+    BadRow,
+    Salvage,
+    lacking,
+    never_closed,
+    records,
+    without,
+)
+from slidefold.pipeline.json_lines import json_schema, parse_json, settled
+from slidefold.pipeline.settings import ENDINGS, Source
+from slidefold.pipeline.sinks import json_line
+from slidefold.errors import DataError
+
+_BLOCK = 1 << 20  # bytes that types are read off
+_ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError, pa.ArrowNotImplementedError)
+
+
+def files_of(source: Source) -> list[Path]:
+    """Return the files of a source, those of a folder in the order in which they came."""
+    assert source.path is not None
+    path = Path(source.path)
+    if not path.is_dir():
+        return [path]
+    if (path / "_spark_metadata").exists():
+        raise DataError(f"{str(path)!r} was written by a Spark stream: read it with --engine spark")
+    found = [
+        each
+        for each in path.rglob("*")
+        if each.is_file()
+        and each.name.lower().endswith(ENDINGS[source.format])
+        # As Spark: names that begin so are not data, but notes about it.
+        and not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)
+    ]
+    if not found:
+        ends = " or ".join(ENDINGS[source.format])
+        raise DataError(f"the folder {str(path)!r} has no files that end in {ends}")
+    return sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.as_posix()))
+
+
+def schema_of(source: Source) -> Any:
+    """Return the schema of a source: that of its first file, with the types that are declared."""
+    file = files_of(source)[0]
+    try:
+        schema = _SCHEMAS[source.format](source, file)
+    except (OSError, *_ARROW) as error:
+        raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
+    for name, kind in source.types.items():
+        if name in schema.names:
+            schema = schema.set(schema.get_field_index(name), pa.field(name, kind))
+        elif source.format == "json":
+            schema = schema.append(pa.field(name, kind))  # the first rows may have been without it
+        else:
+            raise DataError(f"{str(file)!r} has no column {name!r}, which [source.columns] names")
+    return schema
+
+
+def tables(
+    source: Source, schema: Any, note: Callable[[BadRow], None]
+) -> Iterator[tuple[Path, Any]]:
+    """Yield the files of a source as tables of one schema; broken rows go to `note`.
+
+    `note` raises, where a broken row is to fail the run.
+    """
+    for file in files_of(source):
+        try:
+            yield file, _READS[source.format](source, file, schema, note)
+        except (OSError, *_ARROW) as error:
+            raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
+
+
+@dataclass(frozen=True)
+class Parse:
+    """Parses the bytes of one text file, wherever they were read: into rows and broken rows."""
+
+    source: Source
+    schema: Any
+
+    def __call__(self, name: str, content: bytes) -> tuple[Any, list[BadRow]]:
+        """Return the table of a file, and what is broken in it."""
+        bad: list[BadRow] = []
+        if name.endswith(".gz"):
+            content = gzip.decompress(content)
+        parse = _parse_csv if self.source.format == "csv" else parse_json
+        return parse(self.source, Path(name), content, self.schema, bad.append), bad
+
+
+def _text(file: Path) -> bytes:
+    with pa.input_stream(str(file)) as stream:  # unpacks what ends in .gz
+        text: bytes = stream.read()
+    return text
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+# ---- Parquet ----------------------------------------------------------------------------------
+
+
+def _parquet_schema(_source: Source, file: Path) -> Any:
+    return pyarrow.parquet.read_schema(file).remove_metadata()
+
+
+def _read_parquet(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+    with pyarrow.parquet.ParquetFile(file) as opened:
+        table = opened.read().replace_schema_metadata(None)
+    if sorted(table.column_names) != sorted(schema.names):
+        raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
+    table = table.select(schema.names).cast(schema)
+    lost = lacking(table, source.required)
+    for row, reason in lost:
+        note(BadRow(str(file), row + 1, reason, json_line(table.slice(row, 1).to_pylist()[0])))
+    return without(table, [row for row, _ in lost]) if lost else table
+
+
+# ---- CSV --------------------------------------------------------------------------------------
+
+
+def _csv_reads(source: Source, names: list[str] | None) -> dict[str, Any]:
+    # Values may have line breaks in quotes: the reader is told, or it would cut there.
+    return {
+        "read_options": pyarrow.csv.ReadOptions(column_names=names, block_size=_BLOCK),
+        "parse_options": pyarrow.csv.ParseOptions(
+            delimiter=source.delimiter, newlines_in_values=True
+        ),
+    }
+
+
+def _csv_converts(source: Source, schema: Any = None) -> Any:
+    return pyarrow.csv.ConvertOptions(
+        column_types=schema,
+        null_values=list(source.nulls),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        include_columns=None if schema is None else schema.names,
+    )
+
+
+def _csv_schema(source: Source, file: Path) -> Any:
+    # Broken rows are for later: here they only stand in the way.
+    reads = _csv_reads(source, list(source.names) or None)
+    reads["parse_options"].invalid_row_handler = lambda _row: "skip"
+    with (
+        pa.input_stream(str(file)) as stream,
+        pyarrow.csv.open_csv(stream, convert_options=_csv_converts(source), **reads) as opened,
+    ):
+        schema = opened.schema
+    return pa.schema([settled(each) for each in schema])
+
+
+def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+    return _parse_csv(source, file, _text(file), schema, note)
+
+
+def _parse_csv(
+    source: Source, file: Path, text: bytes, schema: Any, note: Callable[[BadRow], None]
+) -> Any:
+    delimiter = source.delimiter.encode()
+    names = list(source.names) or _header(source, file, text)
+    if sorted(names) != sorted(schema.names):
+        raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
+    converts = _csv_converts(source, schema)
+
+    def parse(text: bytes, names: list[str] | None = names) -> Any:
+        reads = _csv_reads(source, names)
+        return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
+
+    if not never_closed(text, delimiter):
+        with suppress(*_ARROW):  # a row is broken: find out which
+            table = parse(text, list(source.names) or None)
+            if not lacking(table, source.required):
+                return table
+    found = records(text, delimiter)[0 if source.names else 1 :]
+    unclosed = partial(never_closed, delimiter=delimiter)
+    return Salvage(file, parse, note, source.required, unclosed).table(found, schema)
+
+
+def _header(source: Source, file: Path, text: bytes) -> list[str]:
+    first = records(text[:_BLOCK], source.delimiter.encode())[:1]
+    if not first:
+        raise DataError(f"{str(file)!r} is empty")
+    options = pyarrow.csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
+    table = pyarrow.csv.read_csv(io.BytesIO(first[0][1] + b"\n"), parse_options=options)
+    return list(table.column_names)
+
+
+def _read_json(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+    return parse_json(source, file, _text(file), schema, note)
+
+
+_SCHEMAS: dict[str, Callable[[Source, Path], Any]] = {
+    "parquet": _parquet_schema,
+    "csv": _csv_schema,
+    "json": json_schema,
+}
+_READS: dict[str, Callable[[Source, Path, Any, Callable[[BadRow], None]], Any]] = {
+    "parquet": _read_parquet,
+    "csv": _read_csv,
+    "json": _read_json,
+}
