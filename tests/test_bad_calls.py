@@ -141,7 +141,7 @@ class TestPairs:
     @pytest.mark.parametrize("name", STEPPING)
     def test_no_operator(self, name: str) -> None:
         for wrong in (None, "sum", sf.sum, sum, sf.rows(3)):
-            with refused(OperatorError, "an operator is due"):
+            with refused(OperatorError, "expected an operator"):
                 make(name, wrong)  # type: ignore[arg-type]
 
 

@@ -335,7 +335,7 @@ nb::list fold_time_windows(const Column<std::int64_t>& starts, const Column<std:
       row = static_cast<std::size_t>(
           std::find(place, place + rows, static_cast<std::uint32_t>(row)) - place);
     }
-    throw ResultOverflow(overflow.what + " at row " + std::to_string(row));
+    throw ResultOverflow(overflow.what, row);
   }
   nb::list found;
   for (std::size_t j = 0; j < jobs.size(); ++j) {

@@ -14,6 +14,7 @@ namespace slidefold::bindings {
 
 void bind_checked_function(nb::module_& m);
 void bind_columns(nb::module_& m);
+void bind_states(nb::module_& m);
 void bind_frames(nb::module_& m);
 void bind_time_windows(nb::module_& m);
 void bind_keyed(nb::module_& m);
@@ -240,6 +241,13 @@ void translate(const std::exception_ptr& exception, void* kind) {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     nb::object type = nb::module_::import_("slidefold.errors").attr(static_cast<const char*>(kind));
+    if constexpr (requires { error.row; }) {
+      if (error.row.has_value()) {
+        const nb::object made = type(error.what());
+        PyErr_SetObject(type.ptr(), made.attr("at")(*error.row).ptr());
+        return;
+      }
+    }
     PyErr_SetString(type.ptr(), error.what());
   }
 }
@@ -257,6 +265,7 @@ NB_MODULE(_native_ext, m) {
   bind_aggregator(m);
   bind_boundary(m);
   bind_columns(m);
+  bind_states(m);
   bind_frames(m);
   bind_time_windows(m);
   bind_keyed(m);

@@ -82,7 +82,7 @@ class Columns {
       try {
         writer_.set(row, op_.lower(state));
       } catch (const ResultOverflow& error) {
-        throw ResultOverflow(std::string(error.what()) + " at row " + std::to_string(row));
+        throw ResultOverflow(error.what(), row);
       }
     } else {
       writer_.set(row, op_.lower(state));

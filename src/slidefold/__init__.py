@@ -58,9 +58,7 @@ from slidefold.definition.operators import (
     trend,
     var,
 )
-from slidefold.planner import Plan, plan
 from slidefold.definition.rolling import Rolling, rolling
-from slidefold.window import Window
 from slidefold.definition.windows import (
     Delta,
     Punctuated,
@@ -73,6 +71,8 @@ from slidefold.definition.windows import (
     session,
     time,
 )
+from slidefold.planner import Plan, plan
+from slidefold.window import Window
 
 if TYPE_CHECKING:
     from slidefold.laws import Report, check

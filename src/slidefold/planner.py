@@ -269,9 +269,7 @@ def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
 def is_plain_number(kind: Any) -> bool:
     """Tell whether a column is of integers or floats that 64 bits hold with their sign."""
     types = pa.types
-    return bool(
-        types.is_floating(kind) or (types.is_integer(kind) and not types.is_uint64(kind))
-    )
+    return bool(types.is_floating(kind) or (types.is_integer(kind) and not types.is_uint64(kind)))
 
 
 def _calls_python(operator: Operator) -> bool:
@@ -301,6 +299,8 @@ def _code(operator: Operator, kind: Any) -> str:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     record, types = operator.record, pa.types
     compares = record.reads == "compared"
+    if types.is_null(kind) and not compares and "float64" not in record.types:
+        return record.types[0]
     if types.is_floating(kind) or types.is_null(kind):
         return "float64"
     if types.is_decimal(kind) and not compares:

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from slidefold import _native
-from slidefold.errors import StateError, WindowError
 from slidefold.definition.operators import Operator
+from slidefold.definition.windows import Given, Rows, Time
+from slidefold.errors import StateError, WindowError
 from slidefold.planner import EVENT_ALGORITHMS, Plan, fiba_arity, plan
 from slidefold.state import (
     Operators,
@@ -25,7 +26,6 @@ from slidefold.state import (
     window_from,
     window_header,
 )
-from slidefold.definition.windows import Given, Rows, Time
 
 
 class Window(_native.WindowCore):
@@ -83,8 +83,8 @@ class Window(_native.WindowCore):
         self._options = options
         window = chosen.window
         rule = window.rule()
-        if chosen.lateness is not None and isinstance(window, Time):
-            rule["lateness"] = window.lateness_rule(chosen.lateness)
+        if chosen.lateness is not None:
+            rule["lateness"] = window.lateness_rule(chosen.lateness)  # type: ignore[union-attr]
             rule["raises"] = asked["late"] == "raise"
         _native.WindowCore.__init__(self, chosen.algorithm, chosen.operator, rule, options)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import slidefold as sf
-from slidefold.pipeline import load
-from slidefold.errors import DefinitionError, PipelineError
 from slidefold.definition.files import read
+from slidefold.errors import DefinitionError, PipelineError
+from slidefold.pipeline import load
 from tests.cli.support import PIPELINE, slidefold, write
 
 FORMS: dict[str, tuple[str, str, Any]] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slidefold.pipeline import load
 from slidefold.errors import PipelineError
+from slidefold.pipeline import load
 from tests.cli.support import PIPELINE, write
 
 

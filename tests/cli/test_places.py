@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from slidefold.pipeline import load
-from slidefold.pipeline.patterns import matches, touches
 from slidefold.cli.run import run_pipeline
 from slidefold.errors import PipelineError, SlidefoldError
+from slidefold.pipeline import load
+from slidefold.pipeline.patterns import matches, touches
 from tests.cli.support import TRADES, slidefold
 
 TEXT = """\

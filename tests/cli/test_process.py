@@ -15,10 +15,9 @@ from textwrap import dedent
 import pyarrow.parquet
 import pytest
 
+from slidefold.definition.files import _COLUMN_KEYS, _KEYS, read
 from slidefold.pipeline.settings import read_sink, read_source, read_stream
 from slidefold.pipeline.tables import Mistakes, Table
-from slidefold.definition.files import read
-from slidefold.definition.files import _COLUMN_KEYS, _KEYS
 from tests.cli.support import PIPELINE, ROOT, TRADES, environment, slidefold, write
 
 SLOW = """

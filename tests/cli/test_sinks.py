@@ -12,9 +12,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from slidefold.pipeline.sinks import file_sink
 from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, UsageError
+from slidefold.pipeline.sinks import file_sink
 from tests.cli.support import PIPELINE, write
 
 TABLE = pa.table({"t": [1, 2], "k": ["a", None]})

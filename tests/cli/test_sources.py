@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slidefold.errors import DataError
 from slidefold.pipeline.broken import BadRow, records
 from slidefold.pipeline.settings import Source
 from slidefold.pipeline.sources import files_of, schema_of, tables
-from slidefold.errors import DataError
 
 
 def read(path: Path, format: str, **more: Any) -> tuple[Any, list[BadRow]]:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import ColumnError, DefinitionError, PairError, ValueTypeError
-from slidefold.definition.operators import BUILT_IN
 from slidefold.definition.files import read
+from slidefold.definition.operators import BUILT_IN
+from slidefold.errors import ColumnError, DefinitionError, PairError, ValueTypeError
 from tests.support.user_operators import Longest, made
 
 FEATURES = sf.rolling(
@@ -120,7 +120,7 @@ def test_explained() -> None:
         in text
     )
     assert "n in session: sf.count() over sf.session('30m')\n  algorithm: bounds" in text
-    assert "keeps:     the rows of the last 1h, 8 bytes a state" in text
+    assert "keeps:     the rows of the last 1h, 8 bytes per state" in text
 
 
 def test_types_change_the_plan() -> None:
@@ -168,7 +168,7 @@ def test_explained_for_data_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("dabalite", "daba_lite"), ("fiba", "choose of recalc")]
+    ("name", "hint"), [("dabalite", "daba_lite"), ("fiba", "choose one of recalc")]
 )
 def test_an_algorithm_that_cannot_run_it(name: str, hint: str) -> None:
     with pytest.raises(PairError, match=f"no algorithm named '{name}' for this window; .*{hint}"):

@@ -152,7 +152,7 @@ def test_batches_and_structs() -> None:
 def test_explain_and_algorithms() -> None:
     made = sf.rolling(on="t", m=sf.median("x").over(3), d=sf.approx_distinct("x").over(3))
     said = made.explain()
-    assert "order_statistics, because it is no monoid" in said
+    assert "order_statistics, because it has no associative combine" in said
     assert "register_queues" in said
     asked = sf.rolling(on="t", m=sf.median("x").over(3, algorithm="daba_lite"))
     with refused(PairError, "median", "daba_lite"):

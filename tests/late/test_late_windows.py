@@ -133,7 +133,7 @@ def test_plain_ranges_of_queries_are_read_without_python(monkeypatch: pytest.Mon
     def called(*_: Any) -> None:
         raise AssertionError("a range was read by Python")
 
-    monkeypatch.setattr(sf.windows, "time", called)
+    monkeypatch.setattr(sf.definition.windows, "time", called)
     for last, rows in ((7, 7), (100, 100), (2.5, 3), (np.float64(7), 7), (99.5, 100)):
         assert numbers.query(last=last) == rows
     assert moments.query(last="7m") == moments.query(last=timedelta(minutes=7)) == 7

@@ -211,7 +211,7 @@ class TestBadInput:
             TREES[name](sf.sum(), min_arity=arity)
 
     def test_no_operator(self, name: str) -> None:
-        with pytest.raises(OperatorError, match="an operator is due"):
+        with pytest.raises(OperatorError, match="expected an operator"):
             TREES[name](max)  # type: ignore[arg-type]
 
 

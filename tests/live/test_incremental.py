@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import slidefold as sf
 from slidefold.columns.grouping import one_chunk
+from slidefold.definition.windows import counted
 from slidefold.errors import ResultOverflowError
 from slidefold.live.engine import Engine
 from slidefold.live.incremental import Incremental, fits, keys_of
-from slidefold.definition.windows import counted
 
 KINDS = {
     "x": pa.float64(),

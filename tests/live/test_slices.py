@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidefold as sf
+from slidefold.definition.windows import counted
 from slidefold.errors import ResultOverflowError
 from slidefold.live.engine import Engine
 from slidefold.live.slices import FEWEST_ENDS, Grid, Sliced
-from slidefold.definition.windows import counted
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64(), "n": pa.int64()})
 CLOSED = st.sampled_from(["left", "right", "both", "neither"])

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import slidefold as sf
 from slidefold.columns import threads as frames_in_threads
-from slidefold.columns import together
+from slidefold.columns import windows as one_pass
 from slidefold.columns.streaming import run_reader
 from tests.matrix.tables import Data
 
@@ -30,12 +30,12 @@ def shuffled(definition: sf.Rolling, data: Data) -> Any:
 @contextmanager
 def _small_shares(rows: int) -> Iterator[None]:
     """Give threads as few rows as these tables have."""
-    known = frames_in_threads.SHARE, together._SHARE
-    frames_in_threads.SHARE = together._SHARE = rows
+    known = frames_in_threads.SHARE, one_pass._SHARE
+    frames_in_threads.SHARE = one_pass._SHARE = rows
     try:
         yield
     finally:
-        frames_in_threads.SHARE, together._SHARE = known
+        frames_in_threads.SHARE, one_pass._SHARE = known
 
 
 def threaded(definition: sf.Rolling, data: Data) -> Any:

@@ -17,9 +17,9 @@ import pytest
 
 import slidefold as sf
 from slidefold._native import CheckedFunction
-from slidefold.errors import OperatorError, ValueTypeError
 from slidefold.definition.operators import plain
 from slidefold.definition.operators.fields import CODES, MisfitError, fitted
+from slidefold.errors import OperatorError, ValueTypeError
 from tests.support.summing import STATE, summing
 
 

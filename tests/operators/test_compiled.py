@@ -27,7 +27,7 @@ def values_of(declared: Declared, count: int, seed: int = 0) -> list[Any]:
 def expected(declared: Declared, values: list[Any]) -> Any:
     """The fold by the class itself, without slidefold's machinery."""
     operator = declared.built("never")
-    assert isinstance(operator, sf.operators.UserOperator)
+    assert isinstance(operator, sf.definition.operators.UserOperator)
     plain = operator.definition.plain
     if not values:
         return None

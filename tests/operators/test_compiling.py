@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import slidefold as sf
-from slidefold.errors import OperatorError
 from slidefold.definition.operators import definition
+from slidefold.errors import OperatorError
 from tests.support.algorithms import make
 from tests.support.summing import STATE, made, summing
 

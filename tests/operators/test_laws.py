@@ -9,9 +9,9 @@ import pytest
 from hypothesis import strategies as st
 
 import slidefold as sf
+from slidefold.definition.operators import BUILT_IN
 from slidefold.errors import LawError, OperatorError, SlidefoldError
 from slidefold.laws.shrinking import shrunk, simplest_first
-from slidefold.definition.operators import BUILT_IN
 from tests.support.cases import CASES, Case
 from tests.support.declared_operators import BUILDS, DECLARED, Declared
 from tests.support.more_cases import REQUIRED
@@ -238,7 +238,7 @@ def test_floats_have_a_tolerance() -> None:
 
 def test_wrong_calls() -> None:
     for arguments, options, sentence in (
-        ((3,), {}, "an operator is due, such as slidefold.max\\(\\), got 3"),
+        ((3,), {}, "expected an operator, such as slidefold.max\\(\\), got 3"),
         ((bare(),), {}, "check needs samples or a strategy: Mine does not say what it takes"),
         ((bare(), []), {}, "at least one sample"),
         ((bare(), [1]), {"examples": 0}, "at least 1 example, got 0"),

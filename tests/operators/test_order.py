@@ -109,7 +109,7 @@ def test_saved_and_copied(window: Any) -> None:
     original = sf.Window(sf.quantile(q=0.3, dtype="int64"), window)
     event = (
         (lambda i: (i, rng.randrange(50)))
-        if isinstance(window, sf.windows.Time)
+        if isinstance(window, sf.definition.windows.Time)
         else (lambda i: (None if i % 5 == 2 else rng.randrange(50),))
     )
     for i in range(23):

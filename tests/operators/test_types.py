@@ -12,8 +12,8 @@ import pytest
 
 import slidefold as sf
 from slidefold.algorithms import DabaLite, Fiba, KeyedWindows, SlickDeque
-from slidefold.errors import OperatorError, ResultOverflowError, ValueTypeError
 from slidefold.definition.operators import BUILT_IN
+from slidefold.errors import OperatorError, ResultOverflowError, ValueTypeError
 from tests.support.unchanged import refused, unchanged
 
 EAST = timezone(timedelta(hours=5, minutes=30))

@@ -19,10 +19,10 @@ import pytest
 
 from slidefold.cli import on_spark, spark_stream
 from slidefold.cli.output import Output
-from slidefold.pipeline import load
 from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, SlidefoldError
-from slidefold.spark import session as sessions
+from slidefold.pipeline import load
+from slidefold.spark import startup
 from tests.cli.support import PIPELINE, TRADES, environment, slidefold, write
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,7 @@ def in_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     @contextmanager
     def shared(*_: object) -> Iterator[Any]:
-        with sessions.readable():
+        with startup.readable():
             yield spark
 
     for module in (on_spark, spark_stream):

@@ -11,7 +11,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import ColumnError, DefinitionError, StateError
-from slidefold.spark.identity import differences
+from slidefold.spark.query_identity import differences
 from slidefold.spark.types import known_type
 from tests.support.golden import Case, cases, equal
 from tests.support.streams import Stages

@@ -366,7 +366,7 @@ class TestForged:
                 sf.Window.from_bytes(with_header(data, algorithm=name))
 
     def test_the_operator_argument_is_an_operator(self) -> None:
-        with refused(OperatorError, "an operator is due"):
+        with refused(OperatorError, "expected an operator"):
             DabaLite.from_bytes(small(), operator="max")  # type: ignore[arg-type]
 
     def test_nothing_is_unpickled(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from typing import Any, Self
 import pytest
 
 import slidefold as sf
-from slidefold.errors import InvariantError, StateError
 from slidefold.definition.operators import NAMED
+from slidefold.errors import InvariantError, StateError
 from tests.support.envelopes import opened
 from tools.fuzz import limits, state
 from tools.fuzz.damage import damaged

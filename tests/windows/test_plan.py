@@ -75,13 +75,13 @@ def test_wrong_wishes() -> None:
         sf.Window(sf.max(), sf.rows(5), algorithm="dabalite")
     with pytest.raises(WindowError, match="'latency' or 'throughput', got 'speed'"):
         sf.Window(sf.max(), sf.rows(5), optimize="speed")
-    with pytest.raises(OperatorError, match="an operator is due"):
+    with pytest.raises(OperatorError, match="expected an operator"):
         sf.Window("max", sf.rows(5))  # type: ignore[arg-type]
-    with pytest.raises(OperatorError, match="an operator is due"):
+    with pytest.raises(OperatorError, match="expected an operator"):
         sf.Window(sf.max, sf.rows(5))  # type: ignore[arg-type]
     with pytest.raises(WindowError, match=r"expected a rows or time window, .* got sf.session"):
         sf.Window(sf.max(), sf.session("5m"))  # type: ignore[arg-type]
-    with pytest.raises(OperatorError, match="an operator is due"):
+    with pytest.raises(OperatorError, match="expected an operator"):
         sf.plan("max", sf.rows(5))  # type: ignore[arg-type]
     with pytest.raises(WindowError, match=r"a window is a duration such as '1h', .* got 5.0"):
         sf.plan(sf.max(), 5.0)  # type: ignore[arg-type]

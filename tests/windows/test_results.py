@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import DataError
 from slidefold.definition.windows import results
+from slidefold.errors import DataError
 
 YEARS = pa.table(
     {

@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from slidefold.definition.operators.types import known_types
+
 import slidefold as sf
 from slidefold.definition.operators import BUILT_IN
-from slidefold.definition.operators.types import known_types
 from tools.docs.words import escaped, markdown, signature
 
 # What an operator needs to be made at all.

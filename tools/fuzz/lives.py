@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 import slidefold as sf
+from slidefold.definition.operators import NAMED
 from slidefold.errors import SlidefoldError
 from slidefold.live.engine import EMITS
-from slidefold.definition.operators import NAMED
 from tools.fuzz.values import DRAWS, EPOCH
 
 COLUMNS = {"f": "float64", "i": "int8", "s": "str", "b": "bool", "d": "decimal(9, 2)", "w": "date"}

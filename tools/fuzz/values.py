@@ -10,10 +10,11 @@ from inspect import signature
 from random import Random
 from typing import Any
 
-import slidefold as sf
-from slidefold.errors import SlidefoldError
-from slidefold.definition.operators import NAMED
 from slidefold.definition.operators.types import has_two_columns
+
+import slidefold as sf
+from slidefold.definition.operators import NAMED
+from slidefold.errors import SlidefoldError
 from tools.fuzz.operators import Composed
 
 Draw = Callable[[Random], Any]

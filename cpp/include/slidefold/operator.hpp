@@ -9,6 +9,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -88,6 +90,8 @@ concept Comparable =
 // A result that does not fit its type.
 struct ResultOverflow : std::overflow_error {
   using std::overflow_error::overflow_error;
+  ResultOverflow(const std::string& what, std::size_t at) : std::overflow_error(what), row(at) {}
+  std::optional<std::size_t> row;  // of a column
 };
 
 // check() found a broken invariant.

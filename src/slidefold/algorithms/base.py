@@ -6,8 +6,8 @@ from operator import index
 from typing import Any, ClassVar, Self
 
 from slidefold import _native
-from slidefold.errors import OperatorError
 from slidefold.definition.operators import Operator
+from slidefold.errors import OperatorError
 from slidefold.state import (
     Operators,
     operator_header,
@@ -42,7 +42,7 @@ class Algorithm(_native.Aggregator):
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
         if not isinstance(operator, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
         self.operator = operator
         self._options = options
         super().__init__(self.name, operator, options)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 from slidefold import _native
 from slidefold.algorithms.base import MOST_SLOTS
-from slidefold.errors import OperatorError, WindowError
 from slidefold.definition.operators import Operator
+from slidefold.errors import OperatorError, WindowError
 from slidefold.state import (
     Operators,
     field,
@@ -125,7 +125,7 @@ class Boundary(_native.BoundaryCore):
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
         if not isinstance(operator, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
         self.operator = operator
         self._options = options
         _native.BoundaryCore.__init__(self, self.name == "pba", operator, options)

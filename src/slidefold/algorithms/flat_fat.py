@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from slidefold.algorithms.base import MOST_SLOTS, Algorithm, whole
-from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
 from slidefold.definition.operators import Operator
+from slidefold.errors import CapacityError, EmptyWindowError, ValueTypeError
 from slidefold.state import require_room
 
 

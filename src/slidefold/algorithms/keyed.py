@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from slidefold import _native
-from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.definition.operators import Operator, StructOperator
+from slidefold.definition.windows import Given, Time, lateness_of, window_of
+from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.state import (
     Operators,
     field,
@@ -22,7 +23,6 @@ from slidefold.state import (
     window_from,
     window_header,
 )
-from slidefold.definition.windows import Given, Time, lateness_of, window_of
 
 
 class KeyedWindows(_native.KeyedCore):
@@ -58,11 +58,11 @@ class KeyedWindows(_native.KeyedCore):
         late: str = "drop",
     ) -> None:
         if not isinstance(operator, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
         if isinstance(operator, StructOperator):  # a batch would not tell NaN from no value
             raise OperatorError("a keyed set takes no struct: make a set for each of its parts")
-        timed = window_of(window)
-        if not isinstance(timed, Time):
+        timed: Any = window_of(window)
+        if not timed.in_time:
             raise WindowError(f"expected a time window, such as sf.time('1h'), got {timed}")
         if late not in ("drop", "raise"):
             raise WindowError(f"late is 'drop' or 'raise', got {late!r}")

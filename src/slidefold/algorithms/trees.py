@@ -9,8 +9,8 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.algorithms.base import whole
-from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
 from slidefold.definition.operators import Operator
+from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
 from slidefold.state import (
     Operators,
     operator_header,
@@ -66,7 +66,7 @@ class Tree(_native.TreeCore):
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
         if not isinstance(operator, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
         self.operator = operator
         self._options = options
         _native.TreeCore.__init__(self, self.name, operator, options)

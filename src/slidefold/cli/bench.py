@@ -15,10 +15,10 @@ from slidefold.algorithms import REGISTRY
 from slidefold.cli.guard import guarded
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
-from slidefold.errors import PairError, SlidefoldError, UsageError, nearest
 from slidefold.definition.operators import BUILT_IN, Operator, QuantileOperator
-from slidefold.planner import ORDER_ALGORITHM
 from slidefold.definition.rolling import rolling
+from slidefold.errors import PairError, SlidefoldError, UsageError, nearest
+from slidefold.planner import ORDER_ALGORITHM
 
 _COUNTED = 5  # windows full of rows on which combines are counted
 _LONGEST = 5.0  # seconds after which those that were counted are enough

@@ -13,10 +13,10 @@ import typer
 from slidefold.cli.guard import guarded
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
-from slidefold.errors import OperatorError, UsageError, nearest
-from slidefold.laws import check as check_laws
 from slidefold.definition.operators import BUILT_IN, Operator, OperatorFactory
 from slidefold.definition.wording import short
+from slidefold.errors import OperatorError, UsageError, nearest
+from slidefold.laws import check as check_laws
 
 
 def check(

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.columns.grouping import sort_table
-from slidefold.errors import DataError
 from slidefold.definition.rolling import Rolling
+from slidefold.errors import DataError
 
 
 @dataclass(frozen=True)

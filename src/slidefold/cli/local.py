@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.cli.output import Output
+from slidefold.errors import DataError
 from slidefold.pipeline import Pipeline
 from slidefold.pipeline.broken import BadRow
 from slidefold.pipeline.sinks import BAD_ROWS, FileSink, file_sink
 from slidefold.pipeline.sources import files_of, tables
-from slidefold.errors import DataError
 
 
 @dataclass

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from slidefold.cli.local import Broken, tell
 from slidefold.cli.output import Output
+from slidefold.errors import DataError
 from slidefold.pipeline import Pipeline
 from slidefold.pipeline.broken import BadRow
 from slidefold.pipeline.patterns import literal
 from slidefold.pipeline.settings import ENDINGS, SPARK
 from slidefold.pipeline.sinks import file_sink, json_line
 from slidefold.pipeline.sources import Parse
-from slidefold.errors import DataError
-from slidefold.spark import session as sessions
+from slidefold.spark import startup
 
 
 @contextmanager
@@ -31,11 +31,11 @@ def spark_session(out: Output, master: str) -> Iterator[Any]:
     with TemporaryDirectory(prefix="slidefold-") as folder:
         begin = perf_counter()
         with out.working(f"starting Spark at {master}"):
-            session = sessions.start(master, Path(folder) / "spark.log")
+            session = startup.start(master, Path(folder) / "spark.log")
         seconds = perf_counter() - begin
         out.step("spark", f"Spark started at {master}, {seconds:.1f} s", master=master)
         try:
-            with sessions.readable():
+            with startup.readable():
                 yield session
         finally:
             # After Ctrl-C within a call the connection may be gone; the JVM then ends with us.
@@ -48,7 +48,7 @@ def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> An
 
     Returns what is shown or kept, if it is not written.
     """
-    from slidefold.spark import files
+    from slidefold.spark import pipeline_io
 
     with spark_session(out, master) as session, ExitStack() as opened:
         start = perf_counter()
@@ -65,10 +65,10 @@ def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> An
                 made = found.count() if limit else len(shown)
             elif sink.path is None:
                 name = sink.format.removeprefix(SPARK)
-                made = files.write(found, name, sink.url, sink.options, replace=replace)
+                made = pipeline_io.write(found, name, sink.url, sink.options, replace=replace)
             else:
                 with appearing(sink.path, replace) as partial:
-                    made = files.write(found, sink.format, str(partial), {}, replace=False)
+                    made = pipeline_io.write(found, sink.format, str(partial), {}, replace=False)
         # With one result a row, as many rows went in as came out.
         taken = made if pipeline.features.slide is None else data.count()
         tell(pipeline, out, shown, taken, made, bad, perf_counter() - start)
@@ -77,13 +77,15 @@ def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> An
 
 def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[Any, Any]:
     """Return the source as a DataFrame, and with its broken rows where it may have some."""
-    from slidefold.spark import files
+    from slidefold.spark import pipeline_io
 
     source = pipeline.source
     made: Any = None
     if source.format.startswith(SPARK):
         name = source.format.removeprefix(SPARK)
-        made = files.read_format(session, name, source.path, source.options, streaming=streaming)
+        made = pipeline_io.read_format(
+            session, name, source.path, source.options, streaming=streaming
+        )
     else:
         assert source.path is not None
         path = os.path.abspath(source.path)
@@ -92,17 +94,17 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
             path, name = os.path.split(path)  # streams read folders only
             glob = literal(name)
         place = literal(path)
-        at = files.Place(session, place, glob, streaming, pipeline.stream.files_per_batch)
+        at = pipeline_io.Place(session, place, glob, streaming, pipeline.stream.files_per_batch)
         if source.format == "parquet":
-            made = files.read_parquet(at, pipeline.schema)
+            made = pipeline_io.read_parquet(at, pipeline.schema)
     if made is None:
         parse = Strict(Parse(source, pipeline.schema), source.bad_rows)
-        parsed = files.read_parsed(at, parse, pipeline.schema, as_json)
+        parsed = pipeline_io.read_parsed(at, parse, pipeline.schema, as_json)
     elif source.bad_rows == "fail":
         return made, None
     else:
-        parsed = files.marking_bad(made, source.required)
-    return files.good_rows(files.counting_bad(parsed) if streaming else parsed), parsed
+        parsed = pipeline_io.marking_bad(made, source.required)
+    return pipeline_io.good_rows(pipeline_io.counting_bad(parsed) if streaming else parsed), parsed
 
 
 class Strict:
@@ -127,11 +129,11 @@ def as_json(row: BadRow) -> str:
 
 def _broken(pipeline: Pipeline, parsed: Any, opened: ExitStack, replace: bool) -> int:
     """Count the broken rows, and keep them aside if they are to be."""
-    from slidefold.spark import files
+    from slidefold.spark import pipeline_io
 
     if parsed is None or pipeline.source.bad_rows == "fail":
         return 0
-    lines = files.bad_rows(parsed)
+    lines = pipeline_io.bad_rows(parsed)
     if pipeline.source.side is not None:
         sink = opened.enter_context(file_sink(pipeline.source.side, "lines", replace))
         sink.write(pa.table({"line": pa.array(lines, pa.string())}))

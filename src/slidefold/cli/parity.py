@@ -20,11 +20,11 @@ from slidefold.cli.local import collect
 from slidefold.cli.on_spark import source_frame, spark_session
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
-from slidefold.pipeline import Pipeline, load
-from slidefold.pipeline.settings import Sink, Source
 from slidefold.cli.spark_stream import start_query, stream_frame, watch
 from slidefold.errors import DataError, UsageError, nearest
-from slidefold.spark import session as sessions
+from slidefold.pipeline import Pipeline, load
+from slidefold.pipeline.settings import Sink, Source
+from slidefold.spark import startup
 
 ENGINES = ("live", "spark", "stream")
 _BATCHES = 4  # files that the stream takes one after another
@@ -62,7 +62,7 @@ def parity(
                 raise UsageError(
                     f"{each!r} is none of {', '.join(ENGINES)}{nearest(each, ENGINES)}"
                 )
-        if {"spark", "stream"} & {*asked} and (why := sessions.missing()):
+        if {"spark", "stream"} & {*asked} and (why := startup.missing()):
             raise UsageError(f"{why}; or compare without Spark: --engines live")
         made = load(pipeline, writes=False)
         table = collect(made, out)
@@ -252,13 +252,13 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> Ran:
 
 def waiting_results(pipeline: Pipeline, data: Any, session: Any) -> Any:
     """Return the results that a stream over this data has not emitted yet, from its checkpoint."""
-    from slidefold.spark import files, tail
+    from slidefold.spark import pipeline_io, tail
 
     on, checkpoint = pipeline.features.on, pipeline.stream.checkpoint
     assert checkpoint is not None
     rest = tail(checkpoint, pipeline.features, spark=session)
-    if files.is_naive(data, on):
-        rest = files.without_zone(rest, [on, "window_start", "window_end"])
+    if pipeline_io.is_naive(data, on):
+        rest = pipeline_io.without_zone(rest, [on, "window_start", "window_end"])
     return rest.toArrow()
 
 

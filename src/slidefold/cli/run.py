@@ -20,9 +20,9 @@ from slidefold.cli.options import (
     Streams,
 )
 from slidefold.cli.output import Output
-from slidefold.pipeline import load
 from slidefold.cli.spark_stream import stream_spark
 from slidefold.errors import UsageError
+from slidefold.pipeline import load
 
 
 def run(

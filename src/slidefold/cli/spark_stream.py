@@ -15,9 +15,9 @@ import pyarrow as pa
 from slidefold.cli.local import tell
 from slidefold.cli.on_spark import remove, source_frame, spark_session
 from slidefold.cli.output import Output
+from slidefold.definition.windows.durations import nanoseconds
 from slidefold.pipeline import Pipeline
 from slidefold.pipeline.settings import SPARK
-from slidefold.definition.windows.durations import nanoseconds
 
 METRICS = "slidefold"
 _SAID = ("rows_in", "rows_out", "late")
@@ -79,7 +79,7 @@ class Shown:
 
 def stream_frame(pipeline: Pipeline, data: Any, late: str | None = None) -> Any:
     """Return the streaming DataFrame of the results."""
-    from slidefold.spark import files
+    from slidefold.spark import pipeline_io
 
     settings, on = pipeline.stream, pipeline.features.on
     options: dict[str, Any] = {"emit": settings.emit, "late": late or settings.late}
@@ -87,11 +87,11 @@ def stream_frame(pipeline: Pipeline, data: Any, late: str | None = None) -> Any:
         options["checkpoint"] = settings.checkpoint
     if settings.id:
         options["id"] = settings.id
-    naive = files.is_naive(data, on)
-    zoned = files.with_zone(data, [on]) if naive else data
+    naive = pipeline_io.is_naive(data, on)
+    zoned = pipeline_io.with_zone(data, [on]) if naive else data
     watermarked = zoned.withWatermark(on, delay_of(settings.watermark))
     found = pipeline.features.run(watermarked, metrics=METRICS, **options)
-    return files.without_zone(found, [on, "window_start", "window_end"]) if naive else found
+    return pipeline_io.without_zone(found, [on, "window_start", "window_end"]) if naive else found
 
 
 def delay_of(watermark: str | int | None) -> str:
@@ -108,13 +108,13 @@ def start_query(
     pipeline: Pipeline, found: Any, follow: bool, keep: Callable[[Any], None] | None = None
 ) -> Any:
     """Start the query that writes the sink, or gives its batches to `keep`."""
-    from slidefold.spark import files
+    from slidefold.spark import pipeline_io
 
     sink = pipeline.sink
     name = sink.format.removeprefix(SPARK)
     path = sink.url if sink.path is None else str(sink.path.absolute())
     assert pipeline.stream.checkpoint is not None
-    return files.start_stream(
+    return pipeline_io.start_stream(
         found,
         name,
         path,
@@ -127,12 +127,14 @@ def start_query(
 
 def start_side(pipeline: Pipeline, parsed: Any, follow: bool) -> Any:
     """Start the query that keeps broken rows: a stream writes a folder of texts, as its sink."""
-    from slidefold.spark import files
+    from slidefold.spark import pipeline_io
 
     side, checkpoint = pipeline.source.side, f"{pipeline.stream.checkpoint}/bad_rows"
     assert side is not None
-    lines = files.bad_lines(parsed)
-    return files.start_stream(lines, "text", str(side.absolute()), {}, checkpoint, follow=follow)
+    lines = pipeline_io.bad_lines(parsed)
+    return pipeline_io.start_stream(
+        lines, "text", str(side.absolute()), {}, checkpoint, follow=follow
+    )
 
 
 def watch(queries: list[Any], out: Output, shown: Shown | None = None) -> dict[str, int]:
@@ -182,7 +184,7 @@ def _stop(queries: list[Any]) -> None:
 
 def _counts(observed: Any) -> dict[str, int]:
     """What a batch did, from what Spark observed of it."""
-    from slidefold.spark.files import BAD
+    from slidefold.spark.pipeline_io import BAD
 
     counts = observed.get(METRICS)
     found = {name: int(getattr(counts, name, None) or 0) for name in _SAID}

@@ -13,10 +13,10 @@ from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
 from slidefold.columns.threads import require_threads
 from slidefold.columns.values import to_arrow
-from slidefold.errors import ColumnError, nearest
-from slidefold.planner import TablePlan, plan_table
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Slide
+from slidefold.errors import ColumnError, nearest
+from slidefold.planner import TablePlan, plan_table
 
 
 def run(definition: Rolling, data: Any, threads: int = 1) -> Any:

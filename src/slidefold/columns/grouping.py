@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold import _native
-from slidefold.errors import ValueTypeError
 from slidefold.definition.windows import SortedRows, counted, tie_order
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.errors import ValueTypeError
 
 Groups = npt.NDArray[np.int32]
 Order = npt.NDArray[np.uint32]

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from slidefold.columns.chunks import (
+from slidefold.columns.chunked import Part, Summary, merged
+from slidefold.columns.compute import Path
+from slidefold.columns.spans import (
     Span,
     edges_of,
     rows_spans,
@@ -18,10 +20,8 @@ from slidefold.columns.chunks import (
     targets,
     time_spans,
 )
-from slidefold.columns.compute import Definition
-from slidefold.columns.leaves import Leaf, Path, leaves_of
-from slidefold.columns.pieces import Part, Summary, merged
-from slidefold.definition.windows import Rows, Time
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import WindowKind
 from slidefold.definition.windows.clock import Clock
 
 
@@ -29,7 +29,8 @@ from slidefold.definition.windows.clock import Clock
 class Layout:
     """Chunks of time between cuts, and the segments between edges, which the cuts are among."""
 
-    definition: Definition
+    definition: Rolling
+    schema: Any  # Arrow's, of the input
     clock: Clock
     cuts: tuple[int, ...]
     newest: int
@@ -46,30 +47,30 @@ class Layout:
         """Return the times between which all rows go the same way."""
         spans = [
             span
-            for leaf in leaves_of(self.definition)
-            if isinstance(leaf.window, Time)
-            for span in self._time_spans(leaf, "")
+            for window in self.definition.windows
+            if window.in_time
+            for span in self._time_spans(window, "")
         ]
         return edges_of(self.cuts, spans, self.bins)
 
     def spans(self) -> dict[Path, list[Span]]:
         """Return the spans of each leaf, one a chunk; sessions end at cuts and have none."""
         found = {}
-        for leaf in leaves_of(self.definition):
-            mode = self.mode[leaf.path]
-            if isinstance(leaf.window, Rows):
+        for leaf in self.definition.leaves:
+            mode, rows = self.mode[leaf.path], leaf.window.rows_before
+            if rows is not None:
                 assert self.counts is not None
-                reach = leaf.window.n - (leaf.window.closed == "right")
                 found[leaf.path] = rows_spans(
-                    self.cuts, self.edges(), self.counts, reach, whole=mode == "whole"
+                    self.cuts, self.edges(), self.counts, rows, whole=mode == "whole"
                 )
-            elif isinstance(leaf.window, Time):
-                found[leaf.path] = self._time_spans(leaf, mode)
+            elif leaf.window.in_time:
+                found[leaf.path] = self._time_spans(leaf.window, mode)
         return found
 
-    def _time_spans(self, leaf: Leaf, mode: str) -> list[Span]:
-        assert isinstance(leaf.window, Time)
-        oldest, newest = leaf.window.reach(self.clock)
+    def _time_spans(self, window: WindowKind, mode: str) -> list[Span]:
+        reached = window.reach(self.clock)
+        assert reached is not None
+        oldest, newest = reached
         reach = oldest if oldest >= newest else 0  # a window that holds nothing needs nothing
         return time_spans(self.cuts, self.newest, reach, whole=mode == "whole")
 
@@ -99,7 +100,7 @@ class Layout:
         """Return what stands for the middles of each chunk."""
         found: list[dict[Path, Part]] = [{} for _ in range(self.chunks)]
         wanted = self.middle_segments()
-        for leaf in leaves_of(self.definition):
+        for leaf in self.definition.leaves:
             if self.mode[leaf.path] == "whole":
                 continue
             # Segments are in many middles: what all partitions say of one is merged once.
@@ -108,16 +109,16 @@ class Layout:
                 for segment in segments:
                     if segment not in known:
                         parts = [summary.parts[leaf.path][segment] for summary in summaries]
-                        known[segment] = merged(self.definition, leaf, parts)
+                        known[segment] = merged(self.definition, leaf, self.schema, parts)
                 if segments:
                     parts = [known[segment] for segment in segments]
-                    found[chunk][leaf.path] = merged(self.definition, leaf, parts)
+                    found[chunk][leaf.path] = merged(self.definition, leaf, self.schema, parts)
         return found
 
 
 def needs_middles(layout: Layout) -> bool:
     """Tell whether a first pass is due: middles may hold rows, or rows must be counted."""
-    if any(isinstance(leaf.window, Rows) for leaf in leaves_of(layout.definition)):
+    if any(window.last_rows for window in layout.definition.windows):
         return True
     ranges = layout.middle_segments().values()
     return any(len(segments) for each in ranges for segments in each)
@@ -131,7 +132,8 @@ def total_counts(summaries: Sequence[Summary], segments: int) -> tuple[int, ...]
     return tuple(int(count) for count in total)
 
 
-def chunked(definition: Any) -> bool:
-    """Tell whether a definition can run in chunks: rows and time windows, a result a row."""
-    windows = [over.window for over in definition.columns.values()]
-    return definition.slide is None and all(isinstance(window, Rows | Time) for window in windows)
+def can_cut(definition: Rolling) -> bool:
+    """Tell whether a definition can run in chunks: rows and time windows, one result per row."""
+    return definition.slide is None and all(
+        window.in_time or window.last_rows for window in definition.windows
+    )

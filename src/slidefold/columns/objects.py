@@ -36,7 +36,9 @@ def sketch_bytes(results: list[Any]) -> Any:
     return pa.array([None if r is None else r.serialize() for r in results], pa.binary())
 
 
-def bayes_counts(label_code: str, value_code: str, features: tuple[str, ...], results: list[Any]) -> Any:
+def bayes_counts(
+    label_code: str, value_code: str, features: tuple[str, ...], results: list[Any]
+) -> Any:
     """Return classifiers as their counts: of each label, and of each feature's values beside it.
 
     The count of a label alone has neither feature nor value.

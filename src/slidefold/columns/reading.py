@@ -51,7 +51,7 @@ class Task:
     @property
     def held(self) -> Array:
         """Which frames hold anything."""
-        return self.hi + self.more > self.lo  # type: ignore[no-any-return]
+        return self.hi + self.more > self.lo
 
     def wrong(self, index: int, takes: str) -> ValueTypeError:
         """Return the error that a column is of a type which the operator does not take."""

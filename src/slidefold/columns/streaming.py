@@ -16,11 +16,11 @@ import pyarrow as pa
 from slidefold.columns.compute import frame_columns
 from slidefold.columns.grouping import no_rows, require_movable, sort_table, without_views
 from slidefold.columns.threads import SHARE
-from slidefold.errors import TimeOrderError, ValueTypeError
 from slidefold.definition.operators import UserOperator
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted, needed_rows
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.errors import TimeOrderError, ValueTypeError
 
 # Rows are folded so many at a time, or as many as are kept: each is then folded twice on average.
 _CHUNK = 1 << 16

@@ -9,9 +9,9 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.columns.values import Array
-from slidefold.errors import DefinitionError, ResultOverflowError
 from slidefold.definition.operators import Operator
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.errors import DefinitionError, ResultOverflowError
 
 # Fewer frames than this are not worth a thread.
 SHARE = 1 << 15

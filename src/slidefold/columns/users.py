@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.values import Array, plain
-from slidefold.errors import ValueTypeError
 from slidefold.definition.operators import UserOperator
+from slidefold.errors import ValueTypeError
 
 
 def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:

@@ -1,1 +1,1 @@
-"""What a user writes, and nothing that runs: operators, windows, `sf.rolling`, their form in files."""
+"""What a user writes, and nothing that runs: operators, windows, definitions, their files."""

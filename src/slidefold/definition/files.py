@@ -11,7 +11,6 @@ from inspect import Parameter, signature
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from slidefold.errors import ColumnError, DefinitionError, SlidefoldError, WindowError, nearest
 from slidefold.definition.operators import (
     NAMED,
     Operator,
@@ -21,9 +20,10 @@ from slidefold.definition.operators import (
     UserOperator,
     struct,
 )
-from slidefold.definition.wording import DEEP, is_deep, short
 from slidefold.definition.windows import KINDS, WindowKind, window_of
 from slidefold.definition.windows.durations import duration_text
+from slidefold.definition.wording import DEEP, is_deep, short
+from slidefold.errors import ColumnError, DefinitionError, SlidefoldError, WindowError, nearest
 
 if TYPE_CHECKING:
     from slidefold.definition.rolling import Rolling
@@ -325,7 +325,7 @@ def _imported(where: str, name: str) -> OperatorFactory:
 
 def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
     saved: dict[str, Any] = {"kind": type(window).__name__.lower()}
-    for each in fields(window):
+    for each in fields(window):  # type: ignore[arg-type]
         if not each.compare:
             continue
         value = getattr(window, each.name)
@@ -356,7 +356,7 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
     if "settled" in (each.name for each in fields(cls)) and "closed" not in said:
         said["settled"] = False
     try:
-        return cls(**said)
+        return cls(**said)  # type: ignore[no-any-return]
     except TypeError as error:
         raise DefinitionError(f"a {kind} window: {error}") from None
 

@@ -8,22 +8,21 @@ from functools import cached_property
 from keyword import iskeyword
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from slidefold.errors import ColumnError, DefinitionError, nearest
+from slidefold.definition.files import from_dict, to_dict
 from slidefold.definition.operators import Operator, Over
 from slidefold.definition.operators.over import require_algorithm
-from slidefold.definition.files import from_dict, to_dict
 from slidefold.definition.windows import Every, Given, WindowKind, every_of, window_suffix
 from slidefold.definition.windows.calls import written
 from slidefold.definition.windows.durations import plain_length
+from slidefold.errors import ColumnError, DefinitionError, nearest
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from slidefold.live import Live
 
-Frame = TypeVar("Frame")  # a frame of pandas, Polars, Spark and the like: the same kind comes back
+# A table of Arrow, a frame of pandas, Polars, Spark and the like: the same kind comes back.
+Frame = TypeVar("Frame")
 _BOUNDS = ("window_start", "window_end")
 ARGUMENTS = ("on", "by", "every", "offset", "order", "columns")
 
@@ -120,19 +119,7 @@ class Rolling:
         for _, over in self.items:
             yield from over.columns
 
-    @overload
-    def run(self, data: pa.Table, **options: Any) -> pa.Table: ...
-
-    @overload
-    def run(self, data: pa.RecordBatch, **options: Any) -> pa.RecordBatch: ...
-
-    @overload
-    def run(self, data: pa.RecordBatchReader, **options: Any) -> pa.RecordBatchReader: ...
-
-    @overload
-    def run(self, data: Frame, **options: Any) -> Frame: ...
-
-    def run(self, data: Any, **options: Any) -> Any:
+    def run(self, data: Frame, **options: Any) -> Frame:
         """Compute the columns for a table, and return one of the same kind.
 
         Arrow tables, batches and readers, pandas and Polars frames, DuckDB relations and narwhals
@@ -146,7 +133,7 @@ class Rolling:
         """
         from slidefold import api  # the one import that points up
 
-        return api.run(self, data, **options)
+        return api.run(self, data, **options)  # type: ignore[no-any-return]
 
     def live(
         self,

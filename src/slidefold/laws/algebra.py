@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from slidefold import _native
-from slidefold.errors import ValueTypeError
 from slidefold.definition.operators import Operator, UserOperator
 from slidefold.definition.operators.definition import Definition
+from slidefold.errors import ValueTypeError
 
 
 class Algebra(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from slidefold.definition.operators import Operator, OperatorFactory, UserOperator
 from slidefold.errors import LawError, OperatorError
 from slidefold.laws.algebra import (
     Algebra,
@@ -17,7 +18,6 @@ from slidefold.laws.algebra import (
     scale_of,
 )
 from slidefold.laws.shrinking import shrunk, simplest_first
-from slidefold.definition.operators import Operator, OperatorFactory, UserOperator
 
 # An example: for each state that a law speaks of, the values whose fold it is.
 Example = tuple[tuple[Any, ...], ...]
@@ -73,7 +73,7 @@ def check(
     """
     made = operator() if isinstance(operator, OperatorFactory) else operator
     if not isinstance(made, Operator):
-        raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+        raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
     if not isinstance(examples, int) or examples < 1:
         raise OperatorError(f"check needs at least 1 example, got {examples!r}")
     if not tolerance >= 0:

@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition
 from slidefold.columns.grouping import sort_table
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows.ties import sort_keys
 from slidefold.errors import DataError
 from slidefold.live.final import Final
 from slidefold.live.frames import OLDEST, groups_of, with_later
 from slidefold.live.numbered import NUMBER
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
-from slidefold.definition.windows.ties import sort_keys
 
 
 class Change(Final):
     """Final results, and the last one of each key."""
 
-    def __init__(self, definition: Definition, rows: Any) -> None:
+    def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table."""
         super().__init__(definition, rows)
         self.names = list(definition.columns)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition
 from slidefold.columns.engine import require_columns, run
 from slidefold.columns.grouping import no_rows, require_movable, without_runs, without_views
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.arrival import Arrival
 from slidefold.live.change import Change
@@ -23,7 +23,6 @@ from slidefold.live.numbered import NUMBER, numbered
 from slidefold.live.revise import REVISION, Revise
 from slidefold.live.revise_ends import ReviseEnds
 from slidefold.live.side import Mode, Side, Sided, has_null, read_side, write_side
-from slidefold.definition.windows import EveryTime
 
 EMITS = ("final", "arrival", "revise", "change")
 
@@ -46,7 +45,7 @@ class Engine:
     """
 
     def __init__(
-        self, definition: Definition, schema: Any, emit: str = "final", id: Sequence[str] = ()
+        self, definition: Rolling, schema: Any, emit: str = "final", id: Sequence[str] = ()
     ) -> None:
         """Take rows of this Arrow schema, which may have columns that are not used."""
         names = list(schema.names)
@@ -77,7 +76,7 @@ class Engine:
     @classmethod
     def rebuild(
         cls,
-        definition: Definition,
+        definition: Rolling,
         schema: Any,
         emit: str,
         id: Sequence[str],
@@ -208,7 +207,7 @@ class Engine:
         return pa.table(columns, schema=pa.schema(fields, self.result.metadata))
 
 
-def check_emit(definition: Definition, emit: str, id: Sequence[str]) -> None:
+def check_emit(definition: Rolling, emit: str, id: Sequence[str]) -> None:
     """Refuse an `emit` that does not exist, or that the definition cannot have."""
     if emit not in EMITS:
         raise DefinitionError(f"emit is one of {', '.join(EMITS)}, got {emit!r}")
@@ -217,7 +216,7 @@ def check_emit(definition: Definition, emit: str, id: Sequence[str]) -> None:
         raise DefinitionError("emit='arrival' gives one result a row: with every= use 'revise'")
     if emit == "revise" and slide is None and not id:
         raise DefinitionError("emit='revise' needs id=, the columns that tell one row from another")
-    if emit == "revise" and slide is not None and not isinstance(slide, EveryTime):
+    if emit == "revise" and slide is not None and not slide.in_time:
         raise DefinitionError(
             "emit='revise' needs an every in time: results of other kinds have no end that stays"
         )

@@ -17,7 +17,6 @@ from slidefold.errors import ResultOverflowError
 from slidefold.live.frames import OLDEST, of_same_keys
 from slidefold.live.kept import Kept
 from slidefold.live.lateness import times_of
-from slidefold.definition.windows import EveryTime, EveryWindow, Session
 
 
 class Final(Kept):
@@ -65,8 +64,7 @@ class Final(Kept):
 
     def _from_slices(self, due: Any, since: int, watermark: int) -> Any:
         """Insert rows into slices, and return the results at the ends that the watermark passes."""
-        slide = self.definition.slide
-        assert isinstance(slide, EveryTime)
+        slide: Any = self.definition.slide
         self.make_room(due)
         slices = self.slices
         assert slices is not None
@@ -95,11 +93,11 @@ class Final(Kept):
 
     def _ending(self, due: Any, since: int, watermark: int) -> Any:
         """Return the history of keys that may have an end between two watermarks."""
-        slide = self.definition.slide
-        if isinstance(slide, EveryTime):
+        slide: Any = self.definition.slide
+        if slide.in_time:
             ends = slide.next_end(since, self.clock) <= watermark
             return self.history if ends else self.history.slice(0, 0)
-        if any(isinstance(window, Session) for window in self.windows) and slide == EveryWindow():
+        if slide.whole and any(window.ends for window in self.windows):
             return self.history  # they are over without a row
         return of_same_keys(self.history, due, self.definition.by)
 
@@ -109,9 +107,9 @@ class Final(Kept):
         if len(self.pending):
             waits.append(int(times_of(self.pending, self.definition.on).min()))
         if self.watermark is not None and self.rows > len(self.pending):
-            slide = self.definition.slide
-            if isinstance(slide, EveryTime):
+            slide: Any = self.definition.slide
+            if slide is not None and slide.in_time:
                 waits.append(slide.next_end(self.watermark, self.clock))
-            elif slide is not None and any(isinstance(window, Session) for window in self.windows):
+            elif slide is not None and any(window.ends for window in self.windows):
                 waits.append(self.watermark + 1)  # any of them may be over by then
         return min(waits, default=None)

@@ -9,20 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition, fold_columns, windows_of
+from slidefold.columns.compute import frame_columns
 from slidefold.columns.grouping import Sorted, group_numbers, sort_table
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import Frames, WindowKind
+from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import ValueTypeError
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
-from slidefold.definition.windows import Frames, WindowKind
-from slidefold.definition.windows.sorted_rows import Ints
 
 OLDEST, NEWEST = -(2**63), 2**63 - 1
 
 
-def results_of(
-    definition: Definition, history: Any, due: Any, folded: Definition | None = None
-) -> Any:
+def results_of(definition: Rolling, history: Any, due: Any, folded: Rolling | None = None) -> Any:
     """Return the due rows in time order with the new columns, folded together with a history.
 
     `folded` has those of the columns that are wanted; rows are in order as all of them say.
@@ -33,11 +32,11 @@ def results_of(
         places = np.arange(len(history), len(ordered.rows))
     else:
         places = np.flatnonzero(ordered.order >= len(history))
-    frames = {window: window.frames(ordered.rows) for window in windows_of(folded)}
+    frames = {window: window.frames(ordered.rows) for window in folded.windows}
     return results_at(folded, ordered, frames, places, due, len(history))
 
 
-def in_order(definition: Definition, *tables: Any) -> Sorted:
+def in_order(definition: Rolling, *tables: Any) -> Sorted:
     """Return the rows of several tables in order, as windows look at them."""
     read = [*definition.used, NUMBER]
     table = pa.concat_tables([each.select(read) for each in tables])
@@ -45,7 +44,7 @@ def in_order(definition: Definition, *tables: Any) -> Sorted:
 
 
 def results_at(
-    definition: Definition | None,
+    definition: Rolling | None,
     ordered: Sorted,
     frames: Mapping[WindowKind, Frames],
     places: Ints,
@@ -61,7 +60,7 @@ def results_at(
     result = due.take(pa.array(origin[by_time] - past))
     if definition is not None:
         chosen = {window: (lo[places], hi[places]) for window, (lo, hi) in frames.items()}
-        for name, values in fold_columns(definition, ordered, chosen).items():
+        for name, values in frame_columns(definition, ordered, chosen).items():
             result = result.append_column(name, values.take(pa.array(by_time)))
     return result
 

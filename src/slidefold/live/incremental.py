@@ -7,8 +7,8 @@ hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.algorithms.keyed import KeyedWindows, native_keys
-from slidefold.columns.folds import FOLDS, fold_numbers, present_rows
+from slidefold.columns.folds import FOLDS, present_rows
 from slidefold.columns.grouping import one_chunk, one_zero
 from slidefold.columns.reading import Task
 from slidefold.columns.values import Array, is_temporal, is_text
 from slidefold.definition.operators import Operator, Over, count
 from slidefold.definition.windows import Clock, Time, counted
 
-# What commutes, reads numbers, and returns what a column holds.
-OPERATORS = {
-    "count", "sum", "mean", "geomean", "var", "std", "min", "max", "range", "relative_variation",
-    "any", "all", "bit_and", "bit_or", "bit_xor", "covariance", "correlation", "approx_distinct",
-}  # fmt: skip
 _CLOSED = {(False, True): "right", (True, False): "left", (True, True): "both"}
 
 
@@ -78,20 +73,19 @@ class KeyedColumn:
         present, inserted = present_rows(columns), batch.fresh
         if present is not None:
             inserted = np.ascontiguousarray(present if inserted is None else present & inserted)
-            if over.operator.name != "count":  # which looks at no value, and takes any type
+            if not over.operator.record.rows:  # a count looks at no value, and takes any type
                 columns = tuple(_filled(column) for column in columns)
         rows = np.arange(len(batch.times) + 1)
 
         def task(sets: list[KeyedWindows]) -> KeyedTask:
             return KeyedTask(
-                over.operator, over.window, None, columns, rows[:-1], rows[1:],
+                over.operator, "fiba", columns, rows[:-1], rows[1:],
                 batch=batch, inserted=inserted, length=self.length, sets=sets, called=[],
             )  # fmt: skip
 
-        if over.operator.name == "count":
-            found = _counted(task(self.sets))
-        else:
-            found = FOLDS.get(over.operator.name, fold_numbers)(task(self.sets))
+        record = over.operator.record
+        fold = _counted if record.rows else FOLDS[record.column]
+        found = fold(task(self.sets))
         if over.min_count is None:
             return found
         enough = pc.greater_equal(_counted(task(self.counts)), over.min_count)
@@ -110,11 +104,10 @@ def _counted(task: KeyedTask) -> Any:
 
 def fits(over: Over, kinds: Sequence[Any]) -> bool:
     """Tell whether a column over inputs of these types can be kept by key."""
-    if not isinstance(over.window, Time) or over.operator.name not in OPERATORS:
+    reads = _READS.get(over.operator.record.keyed)
+    if reads is None or not over.window.in_time or over.algorithm is not None:
         return False
-    if over.algorithm is not None or not over.operator.traits.commutative:
-        return False
-    return all(_reads(over.operator.name, kind) for kind in kinds)
+    return over.operator.traits.commutative and all(map(reads, kinds))
 
 
 def fit(over: Over, schema: Any) -> bool:
@@ -122,17 +115,22 @@ def fit(over: Over, schema: Any) -> bool:
     return fits(over, [schema.field(name).type for name in over.operator.columns])
 
 
-def _reads(operator: str, kind: Any) -> bool:
+def _is_number(kind: Any) -> bool:
     types = pa.types
-    if operator == "approx_distinct":
-        return bool(is_text(kind) or types.is_integer(kind))
-    if operator in ("min", "max"):  # what is compared by rank is so among the rows of a batch only
-        plain = types.is_floating(kind) or is_temporal(kind) or types.is_boolean(kind)
-        return bool(plain or (types.is_integer(kind) and not types.is_uint64(kind)))
-    if operator == "geomean" and types.is_uint64(kind):  # integers, or floats if one is too large
-        return False
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    return bool(number or operator == "count")
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+# By the word of an operator's record: the types of columns that are kept as states by key.
+_READS: dict[str, Callable[[Any], bool]] = {
+    "any": lambda kind: True,
+    "numbers": _is_number,
+    "signed": lambda kind: _is_number(kind) and not pa.types.is_uint64(kind),
+    "hashed": lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)),
+    # What is compared by rank is so among the rows of a batch only.
+    "ordered": lambda kind: (
+        (_is_number(kind) or is_temporal(kind)) and not pa.types.is_uint64(kind)
+    ),
+}
 
 
 def _filled(column: Any) -> Any:
@@ -221,8 +219,8 @@ class Incremental:
         self.whole = whole_keys(schema, definition.by)
         self.rest = definition
         if self.chosen:
-            left = tuple(item for item in definition.items if item[0] not in self.chosen)
-            self.rest = replace(definition, items=left) if left else None
+            left = [name for name in definition.columns if name not in self.chosen]
+            self.rest = definition.only(*left) if left else None
         self.clear()
 
     def choose(self, schema: Any) -> list[str]:
@@ -242,9 +240,9 @@ class Incremental:
         overs = self.definition.columns
         self.columns = {}
         for name in self.chosen:
-            window = overs[name].window
-            assert isinstance(window, Time)
-            self.columns[name] = KeyedColumn(overs[name], window.reach(self.clock))
+            window = overs[name].window.reach(self.clock)
+            assert window is not None
+            self.columns[name] = KeyedColumn(overs[name], window)
 
     def outgrown(self, rows: Any) -> bool:
         """Tell whether these rows have a null among keys that were integers so far.

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition, windows_of
 from slidefold.columns.engine import ends_table
 from slidefold.columns.grouping import Sorted, sort_table
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import Slide, counted, needed_rows, reach_back
 from slidefold.errors import ResultOverflowError, SlidefoldError
 from slidefold.live.frames import OLDEST, of_same_keys, past_rows, results_of
 from slidefold.live.incremental import Incremental
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.slices import Sliced
-from slidefold.definition.windows import EveryRows, EveryTime, Slide, counted, needed_rows, reach_back
 
 # A history is not looked through for so few rows.
 _FEW = 4096
@@ -43,18 +43,19 @@ class Kept:
 
     once = False  # whether each row has one result, so that it can be added to states
 
-    def __init__(self, definition: Definition, rows: Any) -> None:
+    def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table, which has the columns of the rows to come."""
         self.definition = definition
         self.watermark: int | None = None
-        self.windows = windows_of(definition)
+        self.windows = definition.windows
         self.history = self.read(rows)
         self.pending = rows
         self.clock, _ = counted(definition.on, rows[definition.on].combine_chunks())
-        plain = definition.slide is None or isinstance(definition.slide, EveryTime)
+        in_time = definition.slide is not None and definition.slide.in_time
+        plain = definition.slide is None or in_time
         self.reach = reach_back(self.windows, self.clock) if plain else None
         self.pruned = 0  # how long the history was when it was last looked through
-        kind = Sliced if isinstance(definition.slide, EveryTime) else Incremental
+        kind = Sliced if in_time else Incremental
         self.by_key = kind(definition, rows, self.clock, wanted=self.once)
 
     @property
@@ -206,7 +207,8 @@ class Kept:
 
     def horizon(self) -> int | None:
         """Return a time up to which no row is needed any more."""
-        if self.watermark is None or isinstance(self.definition.slide, EveryRows):
+        slide = self.definition.slide
+        if self.watermark is None or (slide is not None and slide.counted):
             return None
         if self.reach is not None:
             return max(self.watermark - self.reach, OLDEST)
@@ -248,7 +250,7 @@ class Kept:
         ordered = self.ordered(history)
         frames = {window: window.frames(ordered.rows) for window in self.windows}
         slide = self.definition.slide
-        multiple = slide.n if isinstance(slide, EveryRows) else 1
+        multiple = slide.counted if slide is not None and slide.counted else 1
         places = needed_rows(ordered.rows, frames, watermark, multiple)
         if ordered.order is not None:
             places = np.sort(ordered.order[places])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from slidefold.columns.compute import filled_columns
 from slidefold.columns.sources import ArrowSource, source_of
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import Given, counted, lateness_of
 from slidefold.errors import ColumnError, DataError, DefinitionError, StateError
 from slidefold.live.engine import Engine, check_emit
 from slidefold.live.frames import NEWEST, OLDEST
@@ -27,10 +29,6 @@ from slidefold.state import (
     refusing,
     unpack,
 )
-from slidefold.definition.windows import Given, counted, lateness_of
-
-if TYPE_CHECKING:
-    from slidefold.definition.rolling import Rolling
 
 LATE = ("drop", "side", "raise")
 FLAG = "late"

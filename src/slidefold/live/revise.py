@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import Frames
 from slidefold.live.frames import in_order, of_same_keys, results_at, with_later
 from slidefold.live.kept import Kept
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
-from slidefold.definition.windows import Frames
 
 REVISION = "revision"
 
@@ -31,7 +31,7 @@ class Revise(Kept):
 
     waiting, once = 0, True
 
-    def __init__(self, definition: Definition, rows: Any) -> None:
+    def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table."""
         super().__init__(definition, rows)
         self.names = list(definition.columns)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition
 from slidefold.columns.engine import slide_table
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import ResultOverflowError
 from slidefold.live.frames import NEWEST, OLDEST, groups_of, in_order, of_same_keys, with_later
 from slidefold.live.kept import Kept
@@ -17,7 +17,6 @@ from slidefold.live.lateness import times_of
 from slidefold.live.revise import REVISION, next_revision, touches
 from slidefold.live.same import same_rows
 from slidefold.live.side import require_side
-from slidefold.definition.windows import EveryTime
 
 _END = "window_end"
 
@@ -27,12 +26,11 @@ class ReviseEnds(Kept):
 
     waiting, once = 0, True
 
-    def __init__(self, definition: Definition, rows: Any) -> None:
+    def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table."""
         super().__init__(definition, rows)
         self.names = list(definition.columns)
-        slide = definition.slide
-        assert isinstance(slide, EveryTime)
+        slide: Any = definition.slide
         if not slide.covers(self.windows, self.clock):
             # A new row may change an end though the largest window there does not hold it.
             self.give_up_states()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
 from slidefold.state import Known, field, operator_header
-
-if TYPE_CHECKING:
-    from slidefold.definition.rolling import Rolling
 
 
 def identity(definition: Rolling) -> dict[str, Any]:
@@ -28,9 +26,6 @@ def same_definition(header: dict[str, Any], given: Rolling | None, known: Known)
     """
     saved = _parsed(field(header, "definition", str))
     if given is None:
-        # It imports this package, so it cannot be imported before it.
-        from slidefold.definition.rolling import Rolling
-
         try:
             given = Rolling.from_dict(_with_operators(saved, known))
         except StateError:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from slidefold.columns.compute import Definition
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
 from slidefold.live.incremental import Incremental
 
@@ -20,7 +20,7 @@ class Mode(Protocol):
     watermark: int | None
     by_key: Incremental
 
-    def __init__(self, definition: Definition, rows: Any) -> None:
+    def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table with the columns of the rows to come."""
 
     @property

@@ -8,6 +8,7 @@ rows they have.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,10 @@ import pyarrow as pa
 
 from slidefold.columns.grouping import Sorted, group_numbers, one_chunk, sort_table
 from slidefold.columns.values import Array
-from slidefold.live.incremental import Batch, Incremental, KeyedColumn, fit, fit_keys, keys_of
-from slidefold.live.lateness import times_of
 from slidefold.definition.windows import Clock, EveryTime, Time, reach_back
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.live.incremental import Batch, Incremental, KeyedColumn, fit, fit_keys, keys_of
+from slidefold.live.lateness import times_of
 
 # With fewer ends a window, folding its rows again at each is cheaper than to keep states.
 FEWEST_ENDS = 8
@@ -57,7 +58,7 @@ class Grid:
         return self.step >= 4 * len(self.edges)
 
 
-def grid_of(slide: EveryTime, windows: list[Time], clock: Clock) -> Grid:
+def grid_of(slide: EveryTime, windows: Iterable[Time], clock: Clock) -> Grid:
     """Return where windows start and end."""
     step, shift = slide.grid(clock)
     starts = [shift - window.native_rule(clock)[0] for window in windows]
@@ -73,12 +74,12 @@ class Sliced(Incremental):
         overs = definition.columns.values()
         self.sliced = (
             wanted
-            and isinstance(slide, EveryTime)
+            and slide.in_time
             and fit_keys(schema, definition.by)
             and all(fit(over, schema) for over in overs)
         )
         if self.sliced:
-            windows = list(dict.fromkeys(over.window for over in overs))
+            windows: Any = definition.windows
             self.grid = grid_of(slide, windows, clock)
             self.reach = reach_back(windows, clock)
             many = self.reach is not None and self.reach >= FEWEST_ENDS * self.grid.step
@@ -95,7 +96,6 @@ class Sliced(Incremental):
         self.parts: list[Any] = []  # of keys and times, the newest last
         for name in self.chosen:
             over = self.definition.columns[name]
-            assert isinstance(over.window, Time)
             span, keeps_start, keeps_end = over.window.native_rule(self.clock)
             # From any end on the grid, it is as many edges and gaps to the start.
             _, end = self.definition.slide.grid(self.clock)

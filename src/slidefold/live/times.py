@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidefold.errors import ValueTypeError
 from slidefold.definition.windows import Clock, Length
+from slidefold.errors import ValueTypeError
 
 
 def lateness_steps(lateness: Length, clock: Clock) -> int:

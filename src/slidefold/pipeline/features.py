@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.pipeline.tables import Mistakes
-from slidefold.errors import SlidefoldError, nearest
-from slidefold.definition.operators import count
 from slidefold.definition.files import read
+from slidefold.definition.operators import count
 from slidefold.definition.rolling import Rolling, rolling
+from slidefold.errors import SlidefoldError, nearest
+from slidefold.pipeline.tables import Mistakes
 
 
 def read_features(told: Mapping[str, Any], mistakes: Mistakes) -> Rolling | None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.wording import DEEP, is_deep
+from slidefold.errors import PipelineError, SlidefoldError
 from slidefold.pipeline.features import check_against, read_features
 from slidefold.pipeline.places import check_places, is_remote
 from slidefold.pipeline.settings import (
@@ -20,10 +23,6 @@ from slidefold.pipeline.settings import (
 )
 from slidefold.pipeline.sources import schema_of
 from slidefold.pipeline.tables import Mistakes, Table
-from slidefold.errors import PipelineError, SlidefoldError
-from slidefold.definition.rolling import Rolling
-from slidefold.definition.wording import DEEP, is_deep
-from slidefold.definition.windows import Delta
 
 _LONGEST = 1 << 20  # bytes of a pipeline file
 # A key of many parts, such as a.b.c: the parser needs the square of their number in memory.
@@ -158,7 +157,7 @@ def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
 def _required(features: Rolling) -> tuple[str, ...]:
     """Return the columns without whose value a row has no place: times, and those of distances."""
     windows = [over.window for _, over in features.items]
-    distances = [window.on for window in windows if isinstance(window, Delta)]
+    distances = [name for window in windows for name in window.walks]
     return tuple(dict.fromkeys((features.on, *distances)))
 
 

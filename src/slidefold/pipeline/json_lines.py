@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from slidefold.errors import DataError
 from slidefold.pipeline.broken import BadRow, Salvage, lacking
 from slidefold.pipeline.settings import Source
-from slidefold.errors import DataError
 
 _BLOCK = 1 << 20  # bytes that types are read off
 _DEEP = 100  # levels of nesting; the reader is recursive, and thousands of them end the process

@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from slidefold.definition.windows.durations import nanoseconds
+from slidefold.definition.wording import short
+from slidefold.errors import SlidefoldError, nearest
 from slidefold.pipeline.patterns import has_pattern
 from slidefold.pipeline.places import is_remote, names_in, placed
 from slidefold.pipeline.tables import Mistakes, Table
 from slidefold.pipeline.types import type_of
-from slidefold.errors import SlidefoldError, nearest
-from slidefold.definition.wording import short
-from slidefold.definition.windows.durations import nanoseconds
 
 # How the files of a format end; the first is what a directory of them is searched for too.
 ENDINGS = {

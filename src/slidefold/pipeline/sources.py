@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from slidefold.errors import DataError
 from slidefold.pipeline.broken import (
     BadRow,
     Salvage,
@@ -26,7 +27,6 @@ from slidefold.pipeline.broken import (
 from slidefold.pipeline.json_lines import json_schema, parse_json, settled
 from slidefold.pipeline.settings import ENDINGS, Source
 from slidefold.pipeline.sinks import json_line
-from slidefold.errors import DataError
 
 _BLOCK = 1 << 20  # bytes that types are read off
 _ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError, pa.ArrowNotImplementedError)

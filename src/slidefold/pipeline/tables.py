@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slidefold.errors import PipelineError, nearest
 from slidefold.definition.wording import short
+from slidefold.errors import PipelineError, nearest
 
 _MOST = 2**31 - 1  # for counts, also those that Spark takes
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slidefold.errors import ValueTypeError
 from slidefold.definition.rolling import Rolling
+from slidefold.errors import ValueTypeError
 from slidefold.options import BATCH, STREAM, require_options
 
 __all__ = ["Metrics", "explain", "run", "tail"]

@@ -16,14 +16,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from slidefold.columns import run
-from slidefold.columns.compute import Definition
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import DataError, DefinitionError
+from slidefold.spark.failures import naming_place
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
-from slidefold.spark.naming import naming
-from slidefold.spark.over import require_over, run_over
 from slidefold.spark.segments import fold_sorted
 from slidefold.spark.sizes import chunks_for, estimated_bytes, partitions_for, too_large
 from slidefold.spark.skew import hot_keys, share_of
+from slidefold.spark.sql_windows import require_over, run_over
 from slidefold.spark.types import (
     arrow_schema,
     conform,
@@ -36,7 +36,7 @@ from slidefold.spark.worker import OUT_ROWS, Shipped
 
 
 def run_batch(
-    definition: Definition,
+    definition: Rolling,
     data: DataFrame,
     *,
     partitions: int | None = None,
@@ -148,7 +148,7 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
         if not held:
             return
         table, definition = pa.Table.from_batches(held), shipped.load()
-        with naming(definition, table):
+        with naming_place(definition, table):
             found = run(definition, table)
         yield from conform(found, sent).to_batches(OUT_ROWS)
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
 from slidefold.live.frames import NEWEST
-from slidefold.definition.rolling import Rolling
 from slidefold.spark.engines import maker_of
-from slidefold.spark.identity import definition_from, digest, require_same, schema_from
 from slidefold.spark.log import DictStore, Log
+from slidefold.spark.query_identity import definition_from, digest, require_same, schema_from
 from slidefold.spark.store import ENTRY, HEAD, MARK
 from slidefold.spark.types import conform, named, sendable, spark_schema
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from slidefold.definition.rolling import Rolling
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
-from slidefold.definition.rolling import Rolling
 from slidefold.spark.bucket import SLACK, Maker
 from slidefold.spark.log import Logged
 

@@ -7,12 +7,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from slidefold.columns.compute import Definition
-from slidefold.columns.leaves import leaves_of
-from slidefold.live.live import WHEN
 from slidefold.definition.rolling import Rolling
+from slidefold.live.live import WHEN
 from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare, why_whole
-from slidefold.spark.over import require_over
 from slidefold.spark.sizes import (
     CHUNK_CORES,
     chunks_for,
@@ -21,26 +18,23 @@ from slidefold.spark.sizes import (
     too_large,
 )
 from slidefold.spark.skew import share_of
+from slidefold.spark.sql_windows import require_over
 from slidefold.spark.stream import bucket_count, job_of
 from slidefold.spark.types import arrow_schema, result_schema
 from slidefold.spark.worker import Shipped
-from slidefold.definition.windows import Delta, EveryRows, Punctuated, Rows, Session, Time
 
 _BATCH_BYTES, _UNLIMITED = "spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1
 _WHOLE = "no key: one partition, 1 scan of the input"
 _WORDS = {
-    "picked": "the few rows that matter stand for its middle",
-    "folded": "one folded value stands for its middle",
-    "merged": "moments stand for its middle, merged by formula",
+    "rows": "the few rows that matter stand for its middle",
     "state": "one folded state stands for its middle",
-    "decayed": "one row that weighs as much stands for its middle",
     "apart": "cuts are where sessions end, so that no row travels twice",
     "whole": "all rows of its windows travel, since its state is not split",
 }
 
 
 def explain_batch(
-    definition: Definition,
+    definition: Rolling,
     data: DataFrame,
     *,
     partitions: int | None = None,
@@ -88,14 +82,6 @@ def transport(data: DataFrame) -> list[str]:
     ]
 
 
-_UNBOUNDED: dict[type[Any], str] = {
-    Rows: "keeps the last rows of each key for good, so that state grows with the keys",
-    Session: "keeps all rows of a session until it is over, and one may never be",
-    Delta: "keeps the rows of each key until its values have moved on, and they may never do",
-    Punctuated: "keeps the rows of each key since its last mark, and there may never be another",
-}
-
-
 def explain_stream(
     definition: Rolling,
     data: DataFrame,
@@ -131,15 +117,13 @@ def explain_stream(
 
 
 def _kept(definition: Rolling, emit: str) -> list[str]:
-    windows = dict.fromkeys(over.window for _, over in definition.items)
-    timed = [window for window in windows if isinstance(window, Time)]
-    closed = "right" if definition.slide is None else definition.slide.default_closed
+    windows, closed = definition.windows, definition.default_closed
     lines = [
-        f"warning: state has no bound: {window.text(closed)} {_UNBOUNDED[type(window)]}"
+        f"warning: state has no bound: {window.text(closed)} {window.unbounded}"
         for window in windows
-        if type(window) in _UNBOUNDED
+        if window.unbounded
     ]
-    if isinstance(definition.slide, EveryRows):
+    if definition.slide is not None and definition.slide.counted:
         lines.append(
             "warning: state has no bound: every counts the rows of each key, and needs one for good"
         )
@@ -148,13 +132,13 @@ def _kept(definition: Rolling, emit: str) -> list[str]:
             "warning: state has no bound: emit='change' keeps the last result of each key for good"
         )
     if not lines:
-        kept = ", ".join(window.retention() for window in timed)
+        kept = ", ".join(window.retention() for window in windows)
         lines.append(f"rows leave the state as the watermark moves: {kept} are kept")
     return lines
 
 
 def _keyed(
-    definition: Definition, count: int, size: int | None, skew: Any, spill: bool | None
+    definition: Rolling, count: int, size: int | None, skew: Any, spill: bool | None
 ) -> list[str]:
     known = "an unknown size" if size is None else f"about {size / 1e6:.1f} MB"
     sorts = too_large(size, count) if spill is None else spill
@@ -176,7 +160,7 @@ def _keyed(
     return lines
 
 
-def _chunks(definition: Definition, prepared: Prepared) -> list[str]:
+def _chunks(definition: Rolling, prepared: Prepared) -> list[str]:
     layout = prepared.layout
     counts = layout.counts
     assert counts is not None
@@ -189,6 +173,6 @@ def _chunks(definition: Definition, prepared: Prepared) -> list[str]:
         f"halo: {sent} rows travel to another chunk too, {sent / rows:.1%} of {rows}",
     ]
     lines += [
-        f"{'.'.join(leaf.path)}: {_WORDS[layout.mode[leaf.path]]}" for leaf in leaves_of(definition)
+        f"{'.'.join(leaf.path)}: {_WORDS[layout.mode[leaf.path]]}" for leaf in definition.leaves
     ]
     return lines

@@ -22,33 +22,32 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from slidefold.columns import run
-from slidefold.columns.chunks import LEAST, MOST, balanced_cuts
-from slidefold.columns.compute import Definition
-from slidefold.columns.layout import Layout, chunked, needs_middles, total_counts
-from slidefold.columns.pieces import Part, Summary, fold_chunk, modes, summarize, wants_order
+from slidefold.columns.chunked import Part, Summary, fold_chunk, modes, summarize, wants_order
+from slidefold.columns.layout import Layout, can_cut, needs_middles, total_counts
+from slidefold.columns.spans import LEAST, MOST, balanced_cuts
+from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import counted
 from slidefold.errors import DataError
 from slidefold.spark.clock import choose, steps
-from slidefold.spark.naming import naming
-from slidefold.spark.sessions import longest_gap, only_sessions, session_cuts
+from slidefold.spark.failures import naming_place
+from slidefold.spark.session_cuts import longest_gap, only_sessions, session_cuts
 from slidefold.spark.types import conform, named, sendable, spark_schema
 from slidefold.spark.worker import OUT_ROWS, Shipped
-from slidefold.definition.windows import Rows, Time, counted
-from slidefold.definition.windows.every import EveryTime
 
 # Rows are numbered by counting so many bins a chunk, for rows windows.
 BINS = 16
 # The times of about so many bytes of rows are sampled, or this share where the size is not known.
 SAMPLE_BYTES = 1 << 21
 SAMPLE = 0.02
-# More rows than this that stand for middles would only move to the driver and back.
-MOST_STANDINS = 1 << 18
+# More bytes than this that stand for middles would only move to the driver and back.
+MOST_TOTAL = 128 << 20
 
 
 @dataclass(frozen=True)
 class Chunking:
     """Data with numbers for names, and what is known of its times."""
 
-    definition: Definition
+    definition: Rolling
     data: DataFrame
     given: Any  # its Arrow schema, with the real names
     made: Any  # the Arrow schema of the results
@@ -69,21 +68,20 @@ class Chunking:
         return fn.xxhash64(*(f"c{place}" for place in places)).alias("check")
 
 
-def can_chunk(definition: Definition) -> bool:
+def can_chunk(definition: Rolling) -> bool:
     """Tell whether a definition runs in chunks of time; else all rows go to one worker."""
-    if chunked(definition) or only_sessions(definition):
+    if can_cut(definition) or only_sessions(definition):
         return True
-    windows = [over.window for over in definition.columns.values()]
-    slides = isinstance(definition.slide, EveryTime)
-    return slides and all(isinstance(window, Time) for window in windows)
+    slides = definition.slide is not None and definition.slide.in_time
+    return slides and all(window.in_time for window in definition.windows)
 
 
-def why_whole(definition: Definition) -> str:
+def why_whole(definition: Rolling) -> str:
     """Say why a definition does not run in chunks of time."""
     for name, over in definition.columns.items():
-        if not isinstance(over.window, Rows | Time):
+        if not (over.window.in_time or over.window.last_rows):
             return f"{name!r} slides over {over.window}, of which no cut is known to be an end"
-        if isinstance(over.window, Rows) and isinstance(definition.slide, EveryTime):
+        if over.window.last_rows and definition.slide is not None and definition.slide.in_time:
             return f"{name!r} slides over {over.window.text('left')} and every= over time"
     return "every= counts rows from the first one on"
 
@@ -120,10 +118,10 @@ def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
         return None
     rows, oldest, newest, sample = scanned
     clock, _ = counted(task.definition.on, pa.array([], task.given.field(task.definition.on).type))
-    windows = [over.window for over in task.definition.columns.values()]
-    reaches = [window.reach(clock)[0] for window in windows if isinstance(window, Time)]
+    windows = task.definition.windows
+    reaches = [reach[0] for window in windows if (reach := window.reach(clock)) is not None]
     cuts = balanced_cuts(sample, reaches, newest, chunks)
-    mode = modes(task.definition)
+    mode = modes(task.definition, task.given)
     if cuts and only_sessions(task.definition):
         gap = longest_gap(task.definition, clock)
         cuts = session_cuts(task.data, task.time, cuts, gap)
@@ -131,11 +129,11 @@ def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
     if not cuts:
         return None
     bins: tuple[int, ...] = ()
-    if isinstance(task.definition.slide, EveryTime):
+    if task.definition.slide is not None and task.definition.slide.in_time:
         mode = dict.fromkeys(mode, "whole")
-    elif any(isinstance(window, Rows) for window in windows):
+    elif any(window.last_rows for window in windows):
         bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
-    layout = Layout(task.definition, clock, tuple(cuts), newest, mode, bins)
+    layout = Layout(task.definition, task.given, clock, tuple(cuts), newest, mode, bins)
     if needs_middles(layout):
         return _first_pass(task, layout, rows, oldest)
     layout = _counted(task, layout, rows)
@@ -193,8 +191,7 @@ def _first_pass(task: Chunking, layout: Layout, rows: int, oldest: int) -> Prepa
     counts = total_counts(summaries, len(edges) + 1)
     if sum(counts) != rows:
         raise changed(rows, sum(counts))
-    heavy = [path for path, found in _standins(summaries).items() if found > MOST_STANDINS]
-    mode.update(dict.fromkeys(heavy, "whole"))
+    mode.update(dict.fromkeys(_heavy(summaries), "whole"))
     layout = replace(layout, counts=counts, mode=mode)
     checks = [sum(sums) for sums in zip(*(each for _, each in pairs), strict=True)]
     return Prepared(layout, layout.middles(summaries), oldest, checks)
@@ -225,14 +222,15 @@ def _segment(task: Chunking, edges: Sequence[int]) -> Column:
     return choose(task.time, edges, list(range(len(edges) + 1)))
 
 
-def _standins(summaries: Sequence[Summary]) -> dict[Any, int]:
-    """Return how many rows would stand for the segments of each leaf."""
-    found: dict[Any, int] = {}
+def _heavy(summaries: Sequence[Summary]) -> set[Any]:
+    """Return the leaves for whose segments too many bytes would travel to the chunks."""
+    total: dict[Any, int] = {}
+    heavy: set[Any] = set()
     for summary in summaries:
+        heavy |= summary.heavy
         for path, parts in summary.parts.items():
-            here = sum(len(part.rows) for part in parts if part.rows is not None)
-            found[path] = found.get(path, 0) + here
-    return found
+            total[path] = total.get(path, 0) + sum(part.nbytes for part in parts)
+    return heavy | {path for path, nbytes in total.items() if nbytes > MOST_TOTAL}
 
 
 def changed(before: int, now: int) -> DataError:
@@ -244,7 +242,7 @@ def changed(before: int, now: int) -> DataError:
 
 def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
     layout, middles, shipped = prepared.layout, prepared.middles, task.shipped
-    spans, mode, own = layout.spans(), dict(layout.mode), layout.own_counts()
+    spans, own = layout.spans(), layout.own_counts()
     parts = [
         pickle.dumps(({path: each[i] for path, each in spans.items()}, middles[i]))
         for i in range(layout.chunks)
@@ -255,9 +253,9 @@ def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
         own_spans, own_middles = pickle.loads(parts[chunk])
 
         def folded(part: Any, rows: Any) -> Any:
-            return fold_chunk(part, rows, own_spans, own_middles, mode)
+            return fold_chunk(part, rows, own_spans, own_middles)
 
-        with naming(definition, table, folded):
+        with naming_place(definition, table, folded):
             found = folded(definition, table)
         if len(found) != own[chunk]:
             raise changed(own[chunk], len(found))
@@ -272,7 +270,7 @@ def _run_slides(task: Chunking, prepared: Prepared) -> DataFrame:
 
     def fold(chunk: int, table: Any) -> Any:
         definition = shipped.load()
-        with naming(definition, table):
+        with naming_place(definition, table):
             found = run(definition, table)
         _, ends = counted("window_end", found["window_end"].combine_chunks())
         own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
@@ -287,7 +285,7 @@ def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
 
     def fold(_: int, table: Any) -> Any:
         definition = shipped.load()
-        with naming(definition, table):
+        with naming_place(definition, table):
             return run(definition, table)
 
     return _sent(task, prepared, fold)

@@ -24,14 +24,14 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from slidefold.errors import StateError
 from slidefold.definition.rolling import Rolling
+from slidefold.errors import StateError
 from slidefold.spark.bucket import Counts, Maker, Outcome, step
 from slidefold.spark.cache import WORKER, Cache, NoCache
 from slidefold.spark.engines import maker_of
-from slidefold.spark.identity import digest, require_same
 from slidefold.spark.log import Log
 from slidefold.spark.packing import NEWEST, PACKET, decode, encode, pieces
+from slidefold.spark.query_identity import digest, require_same
 from slidefold.spark.store import SparkStore
 from slidefold.spark.types import conform
 

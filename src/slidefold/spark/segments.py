@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns import run
-from slidefold.columns.compute import Definition
 from slidefold.columns.grouping import group_numbers
-from slidefold.errors import TimeOrderError
-from slidefold.spark.naming import naming, naming_key
+from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
+from slidefold.errors import TimeOrderError
+from slidefold.spark.failures import naming_key, naming_place
 
 # Rows that are folded at a time: more gain nothing, and all are in memory.
 ROWS = 1 << 20
 
 
-def fold_sorted(definition: Definition, batches: Iterator[Any], rows: int = ROWS) -> Iterator[Any]:
+def fold_sorted(definition: Rolling, batches: Iterator[Any], rows: int = ROWS) -> Iterator[Any]:
     """Fold batches that come in order of key and time, and yield tables of results.
 
     Keys must not come back and time must not go back; that is verified, since the results would be
@@ -32,7 +32,7 @@ def fold_sorted(definition: Definition, batches: Iterator[Any], rows: int = ROWS
     source = _Keys(definition, batches, rows)
     while (table := source.whole_keys()) is not None:
         if len(table):
-            with naming(definition, table):
+            with naming_place(definition, table):
                 found = run(definition, table)
             yield found
         if source.long_key:
@@ -42,7 +42,7 @@ def fold_sorted(definition: Definition, batches: Iterator[Any], rows: int = ROWS
 class _Keys:
     """Batches on their way: the rows of the newest key are held back, since more may follow."""
 
-    def __init__(self, definition: Definition, batches: Iterator[Any], rows: int) -> None:
+    def __init__(self, definition: Rolling, batches: Iterator[Any], rows: int) -> None:
         self.definition, self.batches, self.rows = definition, batches, rows
         self.held: Any = None
         self.ended = False
@@ -154,7 +154,7 @@ def _key(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and value != value else value
 
 
-def _not_sorted(definition: Definition, key: tuple[Any, ...], what: str) -> TimeOrderError:
+def _not_sorted(definition: Rolling, key: tuple[Any, ...], what: str) -> TimeOrderError:
     said = ", ".join(f"{name}={value!r}" for name, value in zip(definition.by, key, strict=True))
     return TimeOrderError(
         f"the data is not sorted by {', '.join(definition.by)} and {definition.on}: "

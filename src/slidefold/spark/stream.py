@@ -16,17 +16,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.engine import Engine
 from slidefold.live.revise import REVISION
-from slidefold.definition.rolling import Rolling
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
 from slidefold.spark.checkpoint import require_checkpoint_of
-from slidefold.spark.identity import describe
 from slidefold.spark.labels import label
 from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
+from slidefold.spark.query_identity import describe
 from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
 
 # Not a function of the cluster: it is a part of the state, and must be the same after a restart.

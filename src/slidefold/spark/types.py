@@ -16,9 +16,9 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_string
 
 from slidefold.columns import run
-from slidefold.columns.compute import Definition
+from slidefold.definition.operators import UserOperator
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import DataError, DefinitionError, ValueTypeError
-from slidefold.definition.operators import Operator, UserOperator
 
 _WIDER = {
     pa.uint8(): pa.int16(),
@@ -46,9 +46,7 @@ def arrow_schema(schema: StructType) -> Any:
     return pa.schema(fields)
 
 
-def result_schema(
-    definition: Definition, schema: Any, types: Mapping[str, Any] | None = None
-) -> Any:
+def result_schema(definition: Rolling, schema: Any, types: Mapping[str, Any] | None = None) -> Any:
     """Return the Arrow schema of the results over data of this Arrow schema.
 
     This runs the definition over no rows, so that bad columns and types are found before a job
@@ -106,25 +104,18 @@ def _said_type(name: str, given: Any) -> Any:
         ) from None
 
 
-def _probed(definition: Definition, name: str, schema: Any) -> Any:
+def _probed(definition: Rolling, name: str, schema: Any) -> Any:
     """Return the type of a column that is only known once there is a row."""
     operator = definition.columns[name].operator
     if all(pa.types.is_null(schema.field(column).type) for column in operator.columns):
         return pa.null()
-    if any(isinstance(inner, UserOperator) for inner in _inner(operator)):
+    if any(isinstance(leaf, UserOperator) for _, leaf in operator.leaves()):
         raise DefinitionError(
             f"the type of {name!r} is not known before {operator.name} runs: declare it with "
             f"state= and returns=, or run with types={{{name!r}: 'string'}} or what it is"
         )
     row = {field.name: _one(field.type) for field in schema}
     return run(definition, pa.table(row)).schema.field(name).type
-
-
-def _inner(operator: Operator) -> list[Operator]:
-    parts = getattr(operator, "parts", None)
-    if parts is None:
-        return [operator]
-    return [inner for _, part in parts for inner in _inner(part)]
 
 
 def _one(kind: Any) -> Any:

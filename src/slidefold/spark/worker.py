@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-from slidefold.columns.compute import Definition
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import OperatorError
 
 # Rows of a batch that goes back to Spark: enough to be cheap, few enough for rows of any size.
@@ -22,7 +22,7 @@ class Shipped:
     bytes that were seen before give the definition that they gave then, with its machine code.
     """
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Rolling) -> None:
         try:
             self.data: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
         except Exception as error:

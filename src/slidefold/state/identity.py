@@ -9,7 +9,6 @@ from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
-from slidefold.errors import OperatorError, StateError
 from slidefold.definition.operators import (
     NAMED,
     Operator,
@@ -17,9 +16,10 @@ from slidefold.definition.operators import (
     UserOperator,
     struct,
 )
+from slidefold.definition.windows import Rows, Time
+from slidefold.errors import OperatorError, StateError
 from slidefold.state.envelope import Header, field, readable
 from slidefold.state.known import Known
-from slidefold.definition.windows import Rows, Time
 
 _HERE = "slidefold"
 _WINDOWS: dict[str, type[Rows] | type[Time]] = {"rows": Rows, "time": Time}
@@ -65,7 +65,7 @@ def operator_from(
     module, name = field(header, "module", str), field(header, "name", str)
     if given is not None:
         if not isinstance(given, Operator):
-            raise OperatorError(f"an operator is due, such as slidefold.max(), got {given!r}")
+            raise OperatorError(f"expected an operator, such as slidefold.max(), got {given!r}")
         found = given
         described = {**operator_header(given), "columns": header.get("columns")}
     else:

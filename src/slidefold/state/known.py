@@ -13,8 +13,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from slidefold.errors import OperatorError, StateError
 from slidefold.definition.operators import Operator, OperatorFactory, StructOperator, UserOperator
+from slidefold.errors import OperatorError, StateError
 from slidefold.state.envelope import readable
 
 Operators = Iterable[Operator | OperatorFactory]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
-from slidefold.errors import OperatorError, StateError
 from slidefold.definition.operators import Operator
+from slidefold.errors import OperatorError, StateError
 from slidefold.state.envelope import Header, field, readable, unpack
 from slidefold.state.identity import operator_from
 from slidefold.state.known import Known, Operators
@@ -58,7 +58,7 @@ def restore(
 ) -> R:
     """Make an object of this class from its saved state; all that can be wrong is a StateError."""
     if operator is not None and not isinstance(operator, Operator):
-        raise OperatorError(f"an operator is due, such as slidefold.max(), got {operator!r}")
+        raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
     known = Known(operators, pickled=pickled)
     header, payload = unpack(data, cls._kind())
     with refusing(cls.__name__):

@@ -13,9 +13,9 @@ from slidefold.cli.guard import FAILED, guarded
 from slidefold.cli.on_spark import remove
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
-from slidefold.pipeline import load
 from slidefold.errors import UsageError
-from slidefold.spark import session as sessions
+from slidefold.pipeline import load
+from slidefold.spark import startup
 
 FILES = 4  # the batches of the stream: each takes a second or two, however few its rows are
 DAY = "2013-03-08"  # the day with the worst mean delay of the year
@@ -43,7 +43,7 @@ def demo(
     """
     said = Output(json)
     with guarded(said):
-        why = sessions.missing() if spark else "Spark was left out, as asked"
+        why = startup.missing() if spark else "Spark was left out, as asked"
         if not _run(said, out, rows, why):
             raise typer.Exit(FAILED)
 

@@ -14,8 +14,8 @@ from slidefold.cli.comparing import Difference, compare
 from slidefold.cli.on_spark import source_frame, spark_session
 from slidefold.cli.output import Output
 from slidefold.cli.parity import split_late, waiting_results
-from slidefold.pipeline import Pipeline
 from slidefold.cli.spark_stream import start_query, stream_frame, watch
+from slidefold.pipeline import Pipeline
 
 BATCH = 500  # rows that are fed at a time
 TOLERANCE = 1e-9
@@ -138,7 +138,7 @@ def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -
 
 def _own_windows(pipeline: Pipeline, frame: Any, measures: Measures, out: Output) -> None:
     """Compute the same columns with Spark's own windows, for their cost."""
-    from slidefold.spark.own import over_windows
+    from slidefold.spark.demonstration import over_windows
 
     with measures.timing(out, "Spark", "its own windows (OVER), batch"):
         over_windows(frame, pipeline.features.on, pipeline.features.by, HOURS).toArrow()

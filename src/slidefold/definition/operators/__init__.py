@@ -24,7 +24,14 @@ from slidefold.definition.operators.logic import all, any, bit_and, bit_or, bit_
 from slidefold.definition.operators.order import QuantileOperator, median, quantile
 from slidefold.definition.operators.over import Over
 from slidefold.definition.operators.pairs import correlation, covariance, decayed_mean, trend
-from slidefold.definition.operators.positional import collect, collect_distinct, concat, first, last, nth
+from slidefold.definition.operators.positional import (
+    collect,
+    collect_distinct,
+    concat,
+    first,
+    last,
+    nth,
+)
 from slidefold.definition.operators.product import StructOperator, struct
 from slidefold.definition.operators.record import BUILT_IN, NAMED, RECORDS, Record, recorded
 from slidefold.definition.operators.sketches import (
@@ -39,11 +46,11 @@ from slidefold.definition.operators.user import Fold, OperatorFactory, UserOpera
 __all__ = [
     "BUILT_IN",
     "NAMED",
+    "RECORDS",
     "Fold",
     "Operator",
     "OperatorFactory",
     "Over",
-    "RECORDS",
     "QuantileOperator",
     "Record",
     "SketchOperator",

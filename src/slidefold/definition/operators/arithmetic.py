@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slidefold.errors import OperatorError
 from slidefold.definition.operators.base import Operator, columns_of, dtype_of, whole_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import Numbers
-
+from slidefold.errors import OperatorError
 
 _SPREAD = Record(
     travel=Numbers(unsigned="differences"), column="spread", one_pass=True, keyed="numbers"

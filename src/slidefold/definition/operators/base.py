@@ -12,12 +12,12 @@ from typing import Any, overload
 import numpy as np
 
 from slidefold import _native
-from slidefold.errors import OperatorError, ValueTypeError, nearest
 from slidefold.definition.operators.over import Over, over, over_each
 from slidefold.definition.operators.record import NAMED, RECORDS, Record
 from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
 from slidefold.definition.windows import WindowKind
 from slidefold.definition.windows.calls import call
+from slidefold.errors import OperatorError, ValueTypeError, nearest
 
 Param = int | float | str | tuple[float, ...]
 

@@ -17,9 +17,9 @@ import numpy as np
 from numba.core import types
 from numba.core.errors import NumbaError
 
-from slidefold.errors import OperatorError
 from slidefold.definition.operators import glue
 from slidefold.definition.operators.fields import LARGEST_STATE, Layout, read_columns
+from slidefold.errors import OperatorError
 
 if TYPE_CHECKING:
     from slidefold.definition.operators.definition import Definition

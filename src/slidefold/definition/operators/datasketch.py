@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from slidefold.errors import OperatorError, StateError, ValueTypeError
 from slidefold.definition.operators.base import Operator, columns_of, share_of, whole_of
 from slidefold.definition.operators.record import Record, recorded
+from slidefold.errors import OperatorError, StateError, ValueTypeError
 
 FEW = 64  # values that are kept as they are
 Functions = dict[str, Callable[..., Any]]
@@ -58,9 +58,7 @@ def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) 
     return _made("approx_quantile", column, q=share, k=k)
 
 
-@recorded(
-    Record(types=("float64", "str"), column="theta", reads="bits"), built_in=False
-)
+@recorded(Record(types=("float64", "str"), column="theta", reads="bits"), built_in=False)
 def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
     """A theta sketch of the distinct values: `result.get_estimate()`, and set operations.
 

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
-from slidefold.errors import OperatorError
 from slidefold.definition.operators.fields import Layout, code_of, layout, state_type
 from slidefold.definition.operators.plain import checked_functions
+from slidefold.errors import OperatorError
 
 REQUIRED = ("lift", "combine", "lower")
 OPTIONAL = ("identity", "remove", "newer_wins", "dump", "load")

@@ -126,9 +126,7 @@ def min_by(
 
 
 @recorded(
-    Record(
-        travel=as_range, column="range", keyed="numbers", middle="rows", picks="least and most"
-    )
+    Record(travel=as_range, column="range", keyed="numbers", middle="rows", picks="least and most")
 )
 def range(column: str | None = None, *, dtype: str = "float64") -> Operator:
     """The largest value less the smallest.
@@ -167,9 +165,7 @@ def relative_variation(column: str | None = None, *, dtype: str = "float64") -> 
 
 
 @recorded(
-    Record(
-        travel=as_values, text=True, column="m4", reads="compared", middle="rows", picks="four"
-    )
+    Record(travel=as_values, text=True, column="m4", reads="compared", middle="rows", picks="four")
 )
 def m4(column: str | None = None, *, dtype: str = "float64") -> Operator:
     """What a plot needs of many points: the tuple `(first, last, min, max)`.

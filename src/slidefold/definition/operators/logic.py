@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from slidefold.errors import OperatorError
 from slidefold.definition.operators.base import Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import Numbers, as_truths
+from slidefold.errors import OperatorError
 
 _TRUTHS = Record(
     types=("bool", "float64", "int64"),

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slidefold.errors import OperatorError, ValueTypeError, nearest
 from slidefold.definition.operators.base import Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import KEYS, Record, recorded
 from slidefold.definition.operators.travel import TIMES, Coding, as_ordered
+from slidefold.errors import OperatorError, ValueTypeError, nearest
 
 BETWEEN = ("linear", "midpoint")
 INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")

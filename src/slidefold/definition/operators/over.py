@@ -8,8 +8,8 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from slidefold import _native
-from slidefold.errors import DefinitionError, PairError, nearest
 from slidefold.definition.windows import WindowKind, window_of, window_suffix
+from slidefold.errors import DefinitionError, PairError, nearest
 
 if TYPE_CHECKING:
     from slidefold.definition.operators.base import Operator

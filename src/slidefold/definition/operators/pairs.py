@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.definition.operators.base import Operator, Param, columns_of, dtype_of, whole_of
 from slidefold.definition.operators.record import NUMBERS, Record, recorded
 from slidefold.definition.operators.travel import (
@@ -24,6 +23,7 @@ from slidefold.definition.operators.travel import (
     steps_per_second,
 )
 from slidefold.definition.windows.durations import nanoseconds, plain_length
+from slidefold.errors import OperatorError, ValueTypeError, WindowError
 
 
 def _spread(
@@ -158,9 +158,7 @@ def decayed_mean(
                 f"decayed_mean needs a half_life > 0 that is finite, got {half_life!r}"
             )
         kept = float(half_life)
-    return DecayedMean(
-        *_pair("decayed_mean", x, ts, dtype, key_dtype, (("half_life", kept),))
-    )
+    return DecayedMean(*_pair("decayed_mean", x, ts, dtype, key_dtype, (("half_life", kept),)))
 
 
 def half_life_of(operator: Operator) -> float:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slidefold import _native
-from slidefold.errors import OperatorError, StateError, ValueTypeError
 from slidefold.definition.operators.fields import Layout, MisfitError, fitted, read_columns
+from slidefold.errors import OperatorError, StateError, ValueTypeError
 
 if TYPE_CHECKING:
     from slidefold.definition.operators.definition import Definition

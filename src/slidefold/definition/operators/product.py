@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any
 
-from slidefold.errors import OperatorError
 from slidefold.definition.operators.base import Operator
 from slidefold.definition.operators.record import Record
 from slidefold.definition.windows.calls import call
-
+from slidefold.errors import OperatorError
 
 _STRUCT = Record(types=("any",))
 

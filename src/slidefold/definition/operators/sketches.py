@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from slidefold.errors import OperatorError
 from slidefold.definition.operators.base import (
     Operator,
     columns_of,
@@ -22,15 +21,17 @@ from slidefold.definition.operators.travel import (
     as_counted,
     as_labels,
 )
+from slidefold.errors import OperatorError
 
 
 def _bits(params: dict[str, Any]) -> int:
-    return int(-(-params["bits"] // 64) * 8)
+    return -(-int(params["bits"]) // 64) * 8
 
 
 def _counters(params: dict[str, Any]) -> int:
     depth = math.ceil(-math.log1p(-params["confidence"]))
-    return 8 * math.ceil(math.e / params["epsilon"]) * depth
+    width: int = math.ceil(math.e / params["epsilon"])
+    return 8 * width * depth
 
 
 _ASKED = Record(types=KEYS, travel=as_asked, column="sketch", reads="hashed")
@@ -150,9 +151,7 @@ def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -
     (1000, 1000.0, 1999.0, 1500.0)
     """
     k = whole_of(k, 2, "moments", "k", most=15)
-    return Operator(
-        "moments", columns_of(column), dtype_of(dtype, "moments"), params=(("k", k),)
-    )
+    return Operator("moments", columns_of(column), dtype_of(dtype, "moments"), params=(("k", k),))
 
 
 @recorded(

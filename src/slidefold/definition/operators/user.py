@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from slidefold.errors import OperatorError, nearest
 from slidefold.definition.operators.base import Operator, columns_of
 from slidefold.definition.operators.definition import Definition
 from slidefold.definition.operators.record import Record
 from slidefold.definition.windows.calls import call
-
+from slidefold.errors import OperatorError, nearest
 
 # A state of declared fields can travel; any other may hold all its rows.
 _DECLARED = Record(types=("object",), column="user")

@@ -4,7 +4,14 @@ from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.clock import Clock, Given, Length, lateness_of
 from slidefold.definition.windows.counted import counted
 from slidefold.definition.windows.delta import Delta, delta
-from slidefold.definition.windows.every import Every, EveryRows, EveryTime, EveryWindow, Slide, every_of
+from slidefold.definition.windows.every import (
+    Every,
+    EveryRows,
+    EveryTime,
+    EveryWindow,
+    Slide,
+    every_of,
+)
 from slidefold.definition.windows.kinds import KINDS, window_of, window_suffix
 from slidefold.definition.windows.punctuated import Punctuated, punctuated
 from slidefold.definition.windows.retention import needed_rows, reach_back

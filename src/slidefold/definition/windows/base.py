@@ -20,6 +20,7 @@ class WindowKind(ABC):
     in_time = False  # a range of time: it has a reach
     orders_peers = True  # the order among rows of equal time can change a result
     walks: tuple[str, ...] = ()  # columns that must not decrease in time order
+    ends = False  # it is over after a silence, though no row comes
     last_rows = 0  # the last n rows; 0 where it is not a number of rows
     over_spark = ""  # why Spark's OVER has no such window; "" if it has
 

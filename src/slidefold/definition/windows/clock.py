@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from slidefold.errors import ValueTypeError, WindowError
 from slidefold.definition.windows.durations import nanoseconds, plain_length
+from slidefold.errors import ValueTypeError, WindowError
 
 Length = str | timedelta | int | float
 Given = Length | np.timedelta64  # what users may give for a length

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slidefold.errors import DataError, ValueTypeError
 from slidefold.definition.windows.clock import Clock
+from slidefold.errors import DataError, ValueTypeError
 
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 24 * 3600 * 10**9

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from slidefold import _native
-from slidefold.errors import TimeOrderError, WindowError
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing
 from slidefold.definition.windows.clock import Given, Length
@@ -18,6 +17,7 @@ from slidefold.definition.windows.closed import CLOSED
 from slidefold.definition.windows.counted import counted
 from slidefold.definition.windows.durations import nanoseconds, plain_length
 from slidefold.definition.windows.sorted_rows import Frames, SortedRows, search
+from slidefold.errors import TimeOrderError, WindowError
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,17 +11,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from slidefold.errors import DataError, WindowError
+from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.clock import Clock, Length
 from slidefold.definition.windows.delta import Delta, checked_length
 from slidefold.definition.windows.durations import nanoseconds, plain_length
-from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.punctuated import Punctuated
 from slidefold.definition.windows.results import require_results
 from slidefold.definition.windows.rows import Rows
 from slidefold.definition.windows.session import Session
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, search, spread
 from slidefold.definition.windows.time import Time
+from slidefold.errors import DataError, WindowError
 
 # Ends after the first and up to the second, as a watermark moves from one to the other.
 Within = tuple[int, int]
@@ -41,10 +41,21 @@ class Slide:
 class Every(Protocol):
     """When there is a result; engines ask it and never look at its class."""
 
-    in_time: bool  # at multiples of a duration
-    whole: bool  # once per closed window
-    counted: int  # at every n-th row of a key; 0 if not
-    default_closed: str  # what `closed` is where nothing is said
+    @property
+    def in_time(self) -> bool:
+        """Whether results come at multiples of a duration."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is one result per closed window."""
+
+    @property
+    def counted(self) -> int:
+        """The n of "at every n-th row of a key"; 0 if it is not that."""
+
+    @property
+    def default_closed(self) -> str:
+        """What `closed` is where nothing is said."""
 
     def check(self, windows: Sequence[WindowKind]) -> None:
         """Refuse windows that have no result at such a slide."""

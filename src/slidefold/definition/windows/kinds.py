@@ -7,13 +7,13 @@ from numbers import Integral
 from typing import Any
 
 from slidefold.definition.windows.base import WindowKind
-from slidefold.errors import WindowError
 from slidefold.definition.windows.delta import Delta
 from slidefold.definition.windows.durations import plain_length
 from slidefold.definition.windows.punctuated import Punctuated
 from slidefold.definition.windows.rows import Rows
 from slidefold.definition.windows.session import Session
 from slidefold.definition.windows.time import Time
+from slidefold.errors import WindowError
 
 KINDS: dict[str, type[Any]] = {
     "rows": Rows,

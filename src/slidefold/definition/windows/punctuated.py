@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from slidefold.errors import ValueTypeError, WindowError
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, run_ends, run_starts
+from slidefold.errors import ValueTypeError, WindowError
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.base import WindowKind
+from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, search
 
 

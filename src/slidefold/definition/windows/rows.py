@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from slidefold.errors import WindowError
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
 from slidefold.definition.windows.closed import UNSAID
 from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.errors import WindowError
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slidefold.errors import WindowError
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call
 from slidefold.definition.windows.clock import Clock, Given, Length
 from slidefold.definition.windows.delta import checked_length
 from slidefold.definition.windows.durations import plain_length
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, run_starts
+from slidefold.errors import WindowError
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,6 +22,7 @@ class Session(WindowKind):
     gap: Length
 
     orders_peers = False
+    ends = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", checked_length(self.gap, "session", "gap"))

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slidefold.errors import DataError
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.errors import DataError
 
 Order = npt.NDArray[np.uint32]
 

@@ -9,13 +9,13 @@ from numbers import Integral, Real
 from typing import Any
 
 from slidefold import _native
-from slidefold.errors import WindowError
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
 from slidefold.definition.windows.clock import Clock, Given, lateness_of
 from slidefold.definition.windows.closed import CLOSED, UNSAID
 from slidefold.definition.windows.durations import duration_text, nanoseconds, plain_length
 from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.errors import WindowError
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,11 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.columns.compute import windows_of
-from slidefold.errors import SlidefoldError, StateError
-from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.operators import Operator, StructOperator, UserOperator
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted, reach_back
+from slidefold.errors import SlidefoldError, StateError
 
 _FORMAT = 1
 
@@ -57,7 +56,7 @@ def _versions(operator: Operator) -> Any:
     """Return the versions of users' operators, None if there are none."""
     if isinstance(operator, UserOperator):
         return operator.version
-    parts = getattr(operator, "parts", None) or ()
+    parts = operator.parts if isinstance(operator, StructOperator) else ()
     found = {name: version for name, part in parts if (version := _versions(part)) is not None}
     return found or None
 
@@ -100,7 +99,7 @@ def extends(before: str, now: str) -> bool:
         return False
     kind = schema_from(json.loads(before)["schema"]).field(was.on).type
     clock, _ = counted(was.on, pa.array([], kind))
-    reaches = [reach_back(windows_of(each), clock) for each in (was, made)]
+    reaches = [reach_back(each.windows, clock) for each in (was, made)]
     if reaches[0] is None or reaches[1] is None or reaches[1] > reaches[0]:
         return False
     return set(made.used) <= set(was.used)

@@ -12,28 +12,20 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 
-from slidefold.columns.compute import Definition
-from slidefold.spark.clock import choose
-from slidefold.definition.windows import Session
+from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.clock import Clock
-from slidefold.definition.windows.every import EveryWindow
+from slidefold.spark.clock import choose
 
 
-def only_sessions(definition: Definition) -> bool:
+def only_sessions(definition: Rolling) -> bool:
     """Tell whether all windows are sessions, with a result a row or a session."""
-    windows = [over.window for over in definition.columns.values()]
-    slides = definition.slide is None or isinstance(definition.slide, EveryWindow)
-    return slides and all(isinstance(window, Session) for window in windows)
+    slides = definition.slide is None or definition.slide.whole
+    return slides and all(window.ends for window in definition.windows)
 
 
-def longest_gap(definition: Definition, clock: Clock) -> int:
+def longest_gap(definition: Rolling, clock: Clock) -> int:
     """Return the gap behind which all sessions are over, in steps of the clock."""
-    gaps = [
-        clock.steps(over.window.gap, f"the gap {over.window.gap!r}")[0]
-        for over in definition.columns.values()
-        if isinstance(over.window, Session)
-    ]
-    return int(max(gaps))
+    return max(window.silence(clock) or 0 for window in definition.windows)
 
 
 def session_cuts(data: DataFrame, time: Column, cuts: Sequence[int], gap: int) -> list[int]:
