@@ -56,7 +56,9 @@ def fill(window: Any, thing: Any) -> None:
             window.push(["k"], [1], [value])
         elif hasattr(window, "min_arity"):
             window.insert(id(value) % 7, value)
-        elif isinstance(window, sf.Window) and isinstance(window.plan.window, sf.definition.windows.Time):
+        elif isinstance(window, sf.Window) and isinstance(
+            window.plan.window, sf.definition.windows.Time
+        ):
             window.push(1, value)
         elif hasattr(window, "push"):
             window.push(value)

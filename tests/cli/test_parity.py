@@ -10,11 +10,11 @@ import pytest
 import slidefold as sf
 from slidefold.cli import parity
 from slidefold.cli.comparing import Difference, compare, window_rows
-from slidefold.cli.local import collect
 from slidefold.cli.output import Output
 from slidefold.cli.parity import Ran, split_late
 from slidefold.errors import DataError
 from slidefold.pipeline import load
+from slidefold.pipeline.local import collect
 from tests.cli.support import PIPELINE, slidefold, write
 
 DUE = pa.table({"t": [1, 2, 2, 3], "k": ["a", None, "b", "a"], "s": [1.0, None, float("nan"), 1e9]})

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from slidefold.cli.run import run_pipeline
 from slidefold.errors import PipelineError, SlidefoldError
-from slidefold.pipeline import load
+from slidefold.pipeline import load, run_pipeline
 from slidefold.pipeline.patterns import matches, touches
 from tests.cli.support import TRADES, slidefold
 

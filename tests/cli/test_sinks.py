@@ -12,8 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, UsageError
+from slidefold.pipeline import run_pipeline
 from slidefold.pipeline.sinks import file_sink
 from tests.cli.support import PIPELINE, write
 

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, PipelineError
-from slidefold.pipeline import load
+from slidefold.pipeline import load, run_pipeline
 from slidefold.pipeline.json_lines import depth
 from slidefold.pipeline.types import WORDS, type_of, word_of
 from tests.cli.support import slidefold

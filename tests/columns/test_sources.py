@@ -70,7 +70,8 @@ def test_a_reader_must_come_in_order() -> None:
 
 
 def test_stream() -> None:
-    assert ROLLING.run(Stream())["total"].to_pylist() == TOTAL
+    found: Any = ROLLING.run(Stream())
+    assert found["total"].to_pylist() == TOTAL
 
 
 def test_pandas() -> None:

@@ -17,11 +17,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from slidefold.cli import on_spark, spark_stream
 from slidefold.cli.output import Output
-from slidefold.cli.run import run_pipeline
 from slidefold.errors import DataError, SlidefoldError
-from slidefold.pipeline import load
+from slidefold.pipeline import load, on_spark, run_pipeline, spark_stream
 from slidefold.spark import startup
 from tests.cli.support import PIPELINE, TRADES, environment, slidefold, write
 

@@ -6,19 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from slidefold.definition.operators.types import known_types
-
 import slidefold as sf
-from slidefold.definition.operators import BUILT_IN
+from slidefold.definition.operators import NAMED, RECORDS
+from slidefold.definition.operators.travel import known_types
 from tools.docs.words import escaped, markdown, signature
 
-# What an operator needs to be made at all.
-REQUIRED: dict[str, dict[str, Any]] = {
-    "histogram": {"edges": (0, 1)},
-    "decayed_mean": {"half_life": 1},
-}
 DTYPES = ("bool", "int64", "float64", "str", "object")
-SKETCHES = (sf.approx_quantile, sf.theta, sf.frequent_items)  # of the datasketches package
 HEAD = """# Operators
 
 This page is generated from the registry and the docstrings: `python -m tools.docs` writes it.
@@ -35,13 +28,13 @@ of the column decides, see [types and nulls](../rolling.md#types-and-nulls).
 
 def everything() -> dict[str, Callable[..., Any]]:
     """All operators by name: the registry, and those of the datasketches package."""
-    return {**BUILT_IN, **{function.__name__: function for function in SKETCHES}}
+    return dict(NAMED)
 
 
 def variants(name: str) -> dict[str, Any]:
     """The operator for each type that it takes in live windows, its default first."""
     function = everything()[name]
-    needed = REQUIRED.get(name, {})
+    needed = dict(RECORDS[name].example)
     default = function(**needed)
     found = {default.dtype: default}
     if "dtype" in inspect.signature(function).parameters:
@@ -85,7 +78,9 @@ def types(name: str) -> str:
 def more_types(name: str) -> str:
     """The types that travel as one of those."""
     own = variants(name)
-    found = [dtype for dtype in known_types(name) if dtype not in own]
+    record = RECORDS[name]
+    more = known_types(record.travel, text=record.text)
+    found = [dtype for dtype in more if dtype not in own]
     return ", ".join(found).replace("decimal(18, 2)", "decimal(p, s)")
 
 

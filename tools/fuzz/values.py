@@ -10,8 +10,6 @@ from inspect import signature
 from random import Random
 from typing import Any
 
-from slidefold.definition.operators.types import has_two_columns
-
 import slidefold as sf
 from slidefold.definition.operators import NAMED
 from slidefold.errors import SlidefoldError
@@ -68,7 +66,7 @@ class Valued:
     @property
     def two(self) -> bool:
         """Whether a batch of values is a tuple of columns."""
-        return has_two_columns(self.operator.name)
+        return self.operator.record.pair
 
 
 @sf.operator(state={"n": "i8", "sum": "f8", "any": "b1"}, returns="f8", commutative=True)

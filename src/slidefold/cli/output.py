@@ -19,10 +19,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from slidefold.pipeline import reporting
+from slidefold.pipeline.reporting import Reporter
 from slidefold.pipeline.sinks import json_line
 
 
-class Output:
+class Output(Reporter):
     """Results to standard output, progress and errors to standard error; JSON all to the first."""
 
     def __init__(self, as_json: bool = False) -> None:
@@ -81,35 +83,33 @@ class Output:
             self.results.print(Text("  ".join(cells).rstrip()))
 
     @contextmanager
-    def working(self, text: str, total: int | None = None) -> Iterator[Progressing]:
+    def working(self, text: str, total: int | None = None) -> Iterator[reporting.Progress]:
         """Show that something is being done: a bar on a terminal, nothing elsewhere."""
         if self.as_json or not self.progress.is_terminal:
-            yield Progressing(None, None)
+            yield reporting.Progress()
             return
         counted = (BarColumn(), MofNCompleteColumn()) if total is not None else ()
         columns = (SpinnerColumn(), TextColumn("{task.description}"), *counted, TimeElapsedColumn())
         with Progress(*columns, console=self.progress, transient=True) as bar:
-            yield Progressing(bar, bar.add_task(text, total=total))
+            yield _Bar(bar, bar.add_task(text, total=total))
 
     def _object(self, event: str, facts: dict[str, Any]) -> None:
         print(json_line({"event": event, **facts}), flush=True)
 
 
-class Progressing:
-    """A bar that moves, or nothing."""
+class _Bar(reporting.Progress):
+    """A bar on a terminal."""
 
-    def __init__(self, bar: Progress | None, task: Any) -> None:
+    def __init__(self, bar: Progress, task: Any) -> None:
         self.bar, self.task = bar, task
 
     def advance(self, by: int = 1) -> None:
         """Move on."""
-        if self.bar is not None:
-            self.bar.advance(self.task, by)
+        self.bar.advance(self.task, by)
 
     def tell(self, text: str) -> None:
         """Change what is said beside the bar."""
-        if self.bar is not None:
-            self.bar.update(self.task, description=text)
+        self.bar.update(self.task, description=text)
 
 
 def shown(value: Any) -> str:

@@ -16,14 +16,14 @@ import typer
 
 from slidefold.cli.comparing import Difference, compare, window_rows
 from slidefold.cli.guard import FAILED, guarded
-from slidefold.cli.local import collect
-from slidefold.cli.on_spark import source_frame, spark_session
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
-from slidefold.cli.spark_stream import start_query, stream_frame, watch
 from slidefold.errors import DataError, UsageError, nearest
 from slidefold.pipeline import Pipeline, load
+from slidefold.pipeline.local import collect
+from slidefold.pipeline.on_spark import source_frame, spark_session
 from slidefold.pipeline.settings import Sink, Source
+from slidefold.pipeline.spark_stream import start_query, stream_frame, watch
 from slidefold.spark import startup
 
 ENGINES = ("live", "spark", "stream")

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from slidefold.cli.guard import guarded
-from slidefold.cli.local import run_local
-from slidefold.cli.local_stream import stream_local
-from slidefold.cli.on_spark import run_spark
 from slidefold.cli.options import (
     AsJson,
     Engine,
@@ -20,9 +14,7 @@ from slidefold.cli.options import (
     Streams,
 )
 from slidefold.cli.output import Output
-from slidefold.cli.spark_stream import stream_spark
-from slidefold.errors import UsageError
-from slidefold.pipeline import load
+from slidefold.pipeline import run_pipeline
 
 
 def run(
@@ -111,34 +103,5 @@ def run(
             follow=follow,
             master=master,
             overwrite=overwrite,
-            out=out,
+            report=out,
         )
-
-
-def run_pipeline(
-    file: str | Path,
-    *,
-    engine: str = "local",
-    stream: bool = False,
-    follow: bool = False,
-    master: str = "local[*]",
-    overwrite: bool = False,
-    out: Output | None = None,
-) -> Any:
-    """Run a pipeline file from Python: what `slidefold run` does, with errors raised.
-
-    Returns the results as an Arrow table if the sink is the memory or the console (of the console,
-    no more than it shows), else None.
-    """
-    if engine not in [*Engine]:
-        raise UsageError(f"engine must be local or spark, got {engine!r}")
-    if follow and not (stream and engine == "spark"):
-        raise UsageError("--follow needs --engine spark --stream")
-    made = load(Path(file), engine=engine, stream=stream, overwrite=overwrite)
-    out = out or Output()
-    if engine == "spark":
-        if stream:
-            return stream_spark(made, out, overwrite, master, follow)
-        return run_spark(made, out, overwrite, master)
-    found = (stream_local if stream else run_local)(made, out, overwrite)
-    return found if made.sink.kept else None

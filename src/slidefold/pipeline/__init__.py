@@ -1,5 +1,7 @@
 """Pipeline files: where rows come from, what is computed, where results go."""
 
 from slidefold.pipeline.file import Pipeline, load
+from slidefold.pipeline.reporting import Reporter
+from slidefold.pipeline.run import run_pipeline
 
-__all__ = ["Pipeline", "load"]
+__all__ = ["Pipeline", "Reporter", "load", "run_pipeline"]

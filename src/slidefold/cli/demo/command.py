@@ -10,11 +10,11 @@ import typer
 from slidefold.cli.demo.flights import WATERMARK, behind, is_ours, read_flights, write_inputs
 from slidefold.cli.demo.measures import Measures, run_live, run_local, run_spark
 from slidefold.cli.guard import FAILED, guarded
-from slidefold.cli.on_spark import remove
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
 from slidefold.errors import UsageError
 from slidefold.pipeline import load
+from slidefold.pipeline.on_spark import remove
 from slidefold.spark import startup
 
 FILES = 4  # the batches of the stream: each takes a second or two, however few its rows are

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.cli.comparing import Difference, compare
-from slidefold.cli.on_spark import source_frame, spark_session
 from slidefold.cli.output import Output
 from slidefold.cli.parity import split_late, waiting_results
-from slidefold.cli.spark_stream import start_query, stream_frame, watch
 from slidefold.pipeline import Pipeline
+from slidefold.pipeline.on_spark import source_frame, spark_session
+from slidefold.pipeline.spark_stream import start_query, stream_frame, watch
 
 BATCH = 500  # rows that are fed at a time
 TOLERANCE = 1e-9

@@ -94,6 +94,7 @@ def bit_xor(column: str | None = None) -> Operator:
         column="histogram",
         algorithm="bins",
         because="each row is counted in its bin when it enters and when it leaves",
+        example=(("edges", (0, 1)),),
     )
 )
 def histogram(

@@ -113,6 +113,7 @@ def trend(
         key_types=NUMBERS,
         travel=Numbers(unsigned="second", times=("plain", "plain")),
         column="decayed",
+        example=(("half_life", 1),),
     )
 )
 def decayed_mean(

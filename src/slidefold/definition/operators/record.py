@@ -63,6 +63,9 @@ class Record:
     # ---- on Spark
     spark: str = ""  # the function of Spark's own OVER that gives the same results
 
+    # ---- in the documentation
+    example: tuple[tuple[str, Any], ...] = ()  # arguments without which it cannot be made
+
     @property
     def pair(self) -> bool:
         """Whether it takes two columns, each of a type of its own."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.cli.local import open_targets, read, tell
-from slidefold.cli.output import Output
-from slidefold.pipeline import Pipeline
+from slidefold.pipeline.file import Pipeline
+from slidefold.pipeline.local import open_targets, read, tell
+from slidefold.pipeline.reporting import Reporter
 
 
-def stream_local(pipeline: Pipeline, out: Output, replace: bool) -> Any:
+def stream_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
     """Feed a pipeline batch by batch; at the end no more rows come, and all is final.
 
     Returns what is shown or kept, if it is not written.

@@ -12,18 +12,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.cli.local import tell
-from slidefold.cli.on_spark import remove, source_frame, spark_session
-from slidefold.cli.output import Output
 from slidefold.definition.windows.durations import nanoseconds
-from slidefold.pipeline import Pipeline
+from slidefold.pipeline.file import Pipeline
+from slidefold.pipeline.local import tell
+from slidefold.pipeline.on_spark import remove, source_frame, spark_session
+from slidefold.pipeline.reporting import Reporter
 from slidefold.pipeline.settings import SPARK
 
 METRICS = "slidefold"
 _SAID = ("rows_in", "rows_out", "late")
 
 
-def stream_spark(pipeline: Pipeline, out: Output, replace: bool, master: str, follow: bool) -> Any:
+def stream_spark(
+    pipeline: Pipeline, out: Reporter, replace: bool, master: str, follow: bool
+) -> Any:
     """Run a pipeline as a stream: over what is there, or with `follow` until it is stopped.
 
     Returns what is kept, if it is not written.
@@ -50,7 +52,7 @@ def stream_spark(pipeline: Pipeline, out: Output, replace: bool, master: str, fo
 class Shown:
     """Results of a stream that stay in this process: shown batch by batch, or kept."""
 
-    def __init__(self, pipeline: Pipeline, out: Output) -> None:
+    def __init__(self, pipeline: Pipeline, out: Reporter) -> None:
         self.sink, self.out = pipeline.sink, out
         self.arrived: SimpleQueue[Any] = SimpleQueue()  # the query has a thread of its own
         self.tables: list[Any] = []
@@ -137,7 +139,7 @@ def start_side(pipeline: Pipeline, parsed: Any, follow: bool) -> Any:
     )
 
 
-def watch(queries: list[Any], out: Output, shown: Shown | None = None) -> dict[str, int]:
+def watch(queries: list[Any], out: Reporter, shown: Shown | None = None) -> dict[str, int]:
     """Wait for queries, say what the first one's batches do, and return the sums.
 
     Stopped, it stops them; and where one fails, the others do not go on alone.

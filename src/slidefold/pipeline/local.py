@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.cli.output import Output
 from slidefold.errors import DataError
-from slidefold.pipeline import Pipeline
 from slidefold.pipeline.broken import BadRow
+from slidefold.pipeline.file import Pipeline
+from slidefold.pipeline.reporting import Reporter
 from slidefold.pipeline.sinks import BAD_ROWS, FileSink, file_sink
 from slidefold.pipeline.sources import files_of, tables
 
@@ -45,7 +45,7 @@ class Broken:
             self._kept.clear()
 
 
-def read(pipeline: Pipeline, out: Output, broken: Broken) -> Iterator[Any]:
+def read(pipeline: Pipeline, out: Reporter, broken: Broken) -> Iterator[Any]:
     """Yield the files of the source as tables, in the order in which they came."""
     files = len(files_of(pipeline.source))
     rows = 0
@@ -65,13 +65,13 @@ def read(pipeline: Pipeline, out: Output, broken: Broken) -> Iterator[Any]:
     )
 
 
-def collect(pipeline: Pipeline, out: Output) -> Any:
+def collect(pipeline: Pipeline, out: Reporter) -> Any:
     """Return the whole source as one table; broken rows as the file says, none kept aside."""
     broken = Broken(pipeline.source.bad_rows)
     return pa.concat_tables([pipeline.schema.empty_table(), *read(pipeline, out, broken)])
 
 
-def run_local(pipeline: Pipeline, out: Output, replace: bool) -> Any:
+def run_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
     """Run a pipeline over all of its source, write the results, and return them."""
     start = perf_counter()
     with ExitStack() as opened:
@@ -103,7 +103,7 @@ def open_targets(
 
 
 def tell(
-    pipeline: Pipeline, out: Output, shown: Any, taken: int, made: int, bad: int, seconds: float
+    pipeline: Pipeline, out: Reporter, shown: Any, taken: int, made: int, bad: int, seconds: float
 ) -> None:
     """Say what a run did; the console is a sink too."""
     if pipeline.sink.format == "console" and shown is not None:

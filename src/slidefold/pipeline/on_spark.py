@@ -13,12 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidefold.cli.local import Broken, tell
-from slidefold.cli.output import Output
 from slidefold.errors import DataError
-from slidefold.pipeline import Pipeline
 from slidefold.pipeline.broken import BadRow
+from slidefold.pipeline.file import Pipeline
+from slidefold.pipeline.local import Broken, tell
 from slidefold.pipeline.patterns import literal
+from slidefold.pipeline.reporting import Reporter
 from slidefold.pipeline.settings import ENDINGS, SPARK
 from slidefold.pipeline.sinks import file_sink, json_line
 from slidefold.pipeline.sources import Parse
@@ -26,7 +26,7 @@ from slidefold.spark import startup
 
 
 @contextmanager
-def spark_session(out: Output, master: str) -> Iterator[Any]:
+def spark_session(out: Reporter, master: str) -> Iterator[Any]:
     """A Spark session that is stopped at the end, whatever happens; it logs into a file."""
     with TemporaryDirectory(prefix="slidefold-") as folder:
         begin = perf_counter()
@@ -43,7 +43,7 @@ def spark_session(out: Output, master: str) -> Iterator[Any]:
                 session.stop()
 
 
-def run_spark(pipeline: Pipeline, out: Output, replace: bool, master: str) -> Any:
+def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> Any:
     """Run a pipeline over all of its source on Spark, and write the results.
 
     Returns what is shown or kept, if it is not written.
