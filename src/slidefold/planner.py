@@ -209,26 +209,27 @@ _KERNELS = {
 }
 
 
-def plan_table(definition: Rolling, schema: Any = None) -> TablePlan:
+def plan_table(definition: Rolling, schema: Any = None, *, by_frame: bool = False) -> TablePlan:
     """Plan a definition over tables of an Arrow schema; without one columns are taken for floats.
+
+    With `by_frame`, or with `every=`, frames are given to kernels one by one: readers and engines
+    of arrival order ask for the results of some rows only.
 
     >>> import slidefold as sf
     >>> made = sf.rolling(on="t", n=sf.count().over("1h"), top=sf.max("x").over("1h"))
     >>> [column.algorithm for column in plan_table(made).columns]
     ['bounds', 'two_stacks_lite']
     """
-    return TablePlan(
-        definition, schema, tuple(_plan_leaf(leaf, schema) for leaf in definition.leaves)
-    )
+    by_frame = by_frame or definition.slide is not None
+    columns = []
+    for leaf in definition.leaves:
+        names = leaf.operator.columns
+        kinds = None if schema is None else tuple(schema.field(name).type for name in names)
+        columns.append(plan_leaf(leaf, kinds, by_frame=by_frame))
+    return TablePlan(definition, schema, tuple(columns))
 
 
-def _plan_leaf(leaf: Leaf, schema: Any) -> ColumnPlan:
-    names = leaf.operator.columns
-    kinds = None if schema is None else tuple(schema.field(name).type for name in names)
-    return plan_leaf(leaf, kinds)
-
-
-def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None) -> ColumnPlan:
+def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None, *, by_frame: bool = True) -> ColumnPlan:
     """Plan one operator over one window, for columns of these Arrow types."""
     operator, asked = leaf.operator, leaf.algorithm
     record = operator.record
@@ -240,7 +241,7 @@ def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None) -> ColumnPlan:
     native = "python" if _calls_python(typed) else "frames"
     # What the bounds of a window answer needs no algorithm, whatever was asked for.
     if record.algorithm and (asked is None or record.algorithm in ("bounds", ORDER_ALGORITHM)):
-        whole = record.one_pass and _in_windows(leaf, kinds)
+        whole = record.one_pass and not by_frame and _in_windows(leaf, kinds)
         kernel = "windows" if whole else record.algorithm
         return ColumnPlan(leaf, typed, kernel, record.algorithm, record.because)
     if asked is not None:
@@ -251,7 +252,8 @@ def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None) -> ColumnPlan:
                     f"{asked} needs an operator that is {word}: {_in_words(typed)} is not"
                 )
         return ColumnPlan(leaf, typed, native, asked, "algorithm= asked for it")
-    if record.one_pass and not operator.variant and _in_windows(leaf, kinds):
+    one_pass = record.one_pass and not operator.variant and not by_frame
+    if one_pass and _in_windows(leaf, kinds):
         native = "windows"
     if typed.traits.invertible:
         return ColumnPlan(leaf, typed, native, "subtract_on_evict", _INVERTIBLE)

@@ -19,10 +19,8 @@ from slidefold.state import (
     length_from,
     length_header,
     operator_header,
-    pack,
     require_options,
-    restore,
-    restore_pickled,
+    saving,
     window_from,
     window_header,
 )
@@ -92,40 +90,10 @@ class Window(_native.WindowCore):
         """Say which algorithm runs, why, what a step costs and what is kept."""
         return str(self.plan)
 
-    def copy(self) -> Self:
-        """Return an independent copy, in O(n)."""
-        twin = type(self).__new__(type(self))
-        twin._setup(self.plan, self._asked, self._options)
-        twin.__dict__.update(self.__dict__)
-        twin._copy_from(self)
-        return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.copy()
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state; equal states are equal bytes.
-
-        >>> import slidefold as sf
-        >>> w = sf.Window(sf.sum(), sf.time(10))
-        >>> w.push(0, 1.0), w.push(5, 2.0)
-        (1.0, 3.0)
-        >>> sf.Window.from_bytes(w.to_bytes()).push(12, 4.0)
-        6.0
-        """
-        header = {
-            "kind": self._kind(),
-            "operator": operator_header(self.plan.operator),
-            "window": window_header(self.plan.window),
-            "lateness": length_header(self.plan.lateness),
-            "algorithm": self.plan.algorithm,
-            "asked": self._asked,
-            "options": self._options,
-        }
-        return pack(header, self._save())
+    copy = __copy__ = saving.copy
+    __deepcopy__ = saving.deepcopy
+    to_bytes = saving.to_bytes
+    __reduce__ = saving.reduce
 
     @classmethod
     def from_bytes(
@@ -134,10 +102,25 @@ class Window(_native.WindowCore):
         """Make a window from its state; it goes on exactly as the saved one would have.
 
         An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything
-        but the state of a window is a `StateError`.
+        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
+        this class is a `StateError`.
         """
-        return restore(cls, data, operator, operators)
+        return saving.from_bytes(cls, data, operator, operators)
+
+    def _twin(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin._setup(self.plan, self._asked, self._options)
+        return twin
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "operator": operator_header(self.plan.operator),
+            "window": window_header(self.plan.window),
+            "lateness": length_header(self.plan.lateness),
+            "algorithm": self.plan.algorithm,
+            "asked": self._asked,
+            "options": self._options,
+        }
 
     @classmethod
     def _kind(cls) -> str:
@@ -165,9 +148,6 @@ class Window(_native.WindowCore):
         made = cls.__new__(cls)
         made._setup(chosen, asked, require_options(header, types))
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         held = "rows" if self.plan.lateness is None else "times"

@@ -8,14 +8,7 @@ from typing import Any, ClassVar, Self
 from slidefold import _native
 from slidefold.definition.operators import Operator
 from slidefold.errors import OperatorError
-from slidefold.state import (
-    Operators,
-    operator_header,
-    pack,
-    require_options,
-    restore,
-    restore_pickled,
-)
+from slidefold.state import Operators, operator_header, require_options, saving
 
 # Of structures that are made at their full size: the smallest states take 32 GiB then.
 MOST_SLOTS = 2**31
@@ -47,32 +40,10 @@ class Algorithm(_native.Aggregator):
         self._options = options
         super().__init__(self.name, operator, options)
 
-    def copy(self) -> Self:
-        """Return an independent copy, in O(n)."""
-        twin = type(self).__new__(type(self))
-        _native.Aggregator.__init__(twin, self.name, self.operator, self._options)
-        twin.__dict__.update(self.__dict__)
-        twin._copy_from(self)
-        return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.copy()
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state; equal states are equal bytes.
-
-        >>> import slidefold as sf
-        >>> a = sf.algorithms.DabaLite(sf.concat())
-        >>> a.insert("x"); a.insert("y")
-        >>> b = sf.algorithms.DabaLite.from_bytes(a.to_bytes())
-        >>> b.insert("z"); b.query()
-        'xyz'
-        """
-        header = {"kind": self.name, "operator": operator_header(self.operator)}
-        return pack({**header, "options": self._options}, self._save())
+    copy = __copy__ = saving.copy
+    __deepcopy__ = saving.deepcopy
+    to_bytes = saving.to_bytes
+    __reduce__ = saving.reduce
 
     @classmethod
     def from_bytes(
@@ -81,10 +52,18 @@ class Algorithm(_native.Aggregator):
         """Make an algorithm from its state; it goes on exactly as the saved one would have.
 
         An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything
-        but the state of this class is a `StateError`.
+        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
+        this class is a `StateError`.
         """
-        return restore(cls, data, operator, operators)
+        return saving.from_bytes(cls, data, operator, operators)
+
+    def _twin(self) -> Self:
+        twin = type(self).__new__(type(self))
+        _native.Aggregator.__init__(twin, self.name, self.operator, self._options)
+        return twin
+
+    def _header(self) -> dict[str, Any]:
+        return {"operator": operator_header(self.operator), "options": self._options}
 
     @classmethod
     def _kind(cls) -> str:
@@ -101,9 +80,6 @@ class Algorithm(_native.Aggregator):
     @classmethod
     def _require(cls, options: dict[str, Any], room: int) -> None:
         """Check options that were saved, with a payload of `room` bytes."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.operator}, {len(self)} values>"

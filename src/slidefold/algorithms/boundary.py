@@ -9,16 +9,7 @@ from slidefold import _native
 from slidefold.algorithms.base import MOST_SLOTS
 from slidefold.definition.operators import Operator
 from slidefold.errors import OperatorError, WindowError
-from slidefold.state import (
-    Operators,
-    field,
-    operator_header,
-    pack,
-    require_options,
-    require_room,
-    restore,
-    restore_pickled,
-)
+from slidefold.state import Operators, field, operator_header, require_options, require_room, saving
 
 _WINDOW = {"range": int, "slide": int, "chunk": int, "counted": bool}
 _ROWS = {**_WINDOW, "checked": bool}
@@ -130,31 +121,10 @@ class Boundary(_native.BoundaryCore):
         self._options = options
         _native.BoundaryCore.__init__(self, self.name == "pba", operator, options)
 
-    def copy(self) -> Self:
-        """Return an independent copy, in O(n)."""
-        twin = type(self).__new__(type(self))
-        twin._setup(self.operator, self._options)
-        twin._copy_from(self)
-        return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.copy()
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state; equal states are equal bytes.
-
-        >>> import slidefold as sf
-        >>> a = Sba(sf.concat(), range=3)
-        >>> [a.push(x) for x in "abc"]
-        [None, None, 'abc']
-        >>> Sba.from_bytes(a.to_bytes()).push("d")
-        'bcd'
-        """
-        header = {"kind": self.name, "operator": operator_header(self.operator)}
-        return pack({**header, "options": self._options}, self._save())
+    copy = __copy__ = saving.copy
+    __deepcopy__ = saving.deepcopy
+    to_bytes = saving.to_bytes
+    __reduce__ = saving.reduce
 
     @classmethod
     def from_bytes(
@@ -163,10 +133,18 @@ class Boundary(_native.BoundaryCore):
         """Make an aggregator from its state; it goes on exactly as the saved one would have.
 
         An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything
-        but the state of this class is a `StateError`.
+        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
+        this class is a `StateError`.
         """
-        return restore(cls, data, operator, operators)
+        return saving.from_bytes(cls, data, operator, operators)
+
+    def _twin(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin._setup(self.operator, self._options)
+        return twin
+
+    def _header(self) -> dict[str, Any]:
+        return {"operator": operator_header(self.operator), "options": self._options}
 
     @classmethod
     def _kind(cls) -> str:
@@ -184,9 +162,6 @@ class Boundary(_native.BoundaryCore):
         made = cls.__new__(cls)
         made._setup(operator, options)
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         window = f"W[{self._options['range']}, {self._options['slide']}]"

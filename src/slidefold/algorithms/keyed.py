@@ -17,9 +17,7 @@ from slidefold.state import (
     length_from,
     length_header,
     operator_header,
-    pack,
-    restore,
-    restore_pickled,
+    saving,
     window_from,
     window_header,
 )
@@ -101,35 +99,35 @@ class KeyedWindows(_native.KeyedCore):
         """List the keys that have entries."""
         return self._keys()
 
-    def copy(self) -> Self:
-        """Return an independent copy, in O(n)."""
-        twin = type(self).__new__(type(self))
-        _native.KeyedCore.__init__(twin, self.operator, self._rule, self._lateness is not None)
-        twin.__dict__.update(self.__dict__)
-        twin._copy_from(self)
-        return twin
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state: every key and what it holds."""
-        header = {
-            "kind": self._kind(),
-            "operator": operator_header(self.operator),
-            "window": window_header(self.window),
-            "lateness": length_header(self._lateness),
-            "late": self._late,
-        }
-        return pack(header, self._save())
+    copy = __copy__ = saving.copy
+    __deepcopy__ = saving.deepcopy
+    to_bytes = saving.to_bytes
+    __reduce__ = saving.reduce
 
     @classmethod
     def from_bytes(
         cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
     ) -> Self:
-        """Make a set from its state; anything but the state of this class is a `StateError`.
+        """Make a set from its state; it goes on exactly as the saved one would have.
 
         An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything.
+        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
+        this class is a `StateError`.
         """
-        return restore(cls, data, operator, operators)
+        return saving.from_bytes(cls, data, operator, operators)
+
+    def _twin(self) -> Self:
+        twin = type(self).__new__(type(self))
+        _native.KeyedCore.__init__(twin, self.operator, self._rule, self._lateness is not None)
+        return twin
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "operator": operator_header(self.operator),
+            "window": window_header(self.window),
+            "lateness": length_header(self._lateness),
+            "late": self._late,
+        }
 
     @classmethod
     def _kind(cls) -> str:
@@ -140,15 +138,6 @@ class KeyedWindows(_native.KeyedCore):
         window = window_from(field(header, "window", dict))
         lateness = length_from(header.get("lateness"))
         return cls(operator, window, lateness=lateness, late=field(header, "late", str))  # type: ignore[arg-type]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restore_pickled, (type(self), self.to_bytes())
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.copy()
 
     def __repr__(self) -> str:
         return f"<KeyedWindows {self.operator} over {self.window}, {len(self)} keys>"

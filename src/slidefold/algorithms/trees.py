@@ -11,14 +11,7 @@ from slidefold import _native
 from slidefold.algorithms.base import whole
 from slidefold.definition.operators import Operator
 from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
-from slidefold.state import (
-    Operators,
-    operator_header,
-    pack,
-    require_options,
-    restore,
-    restore_pickled,
-)
+from slidefold.state import Operators, operator_header, require_options, saving
 
 MAX_ARITY = 1024
 
@@ -117,32 +110,10 @@ class Tree(_native.TreeCore):
         """Walk over (time, result of what is at that time), in time order, as it is now."""
         return iter(self._items())
 
-    def copy(self) -> Self:
-        """Return an independent copy, in O(n)."""
-        twin = type(self).__new__(type(self))
-        twin._setup(self.operator, self._options)
-        twin.__dict__.update(self.__dict__)
-        twin._copy_from(self)
-        return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.copy()
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state; equal states are equal bytes.
-
-        >>> import slidefold as sf
-        >>> t = Fiba(sf.concat())
-        >>> t.insert(2, "y"); t.insert(1, "x")
-        >>> u = Fiba.from_bytes(t.to_bytes())
-        >>> u.insert(0, "w"); u.query()
-        'wxy'
-        """
-        header = {"kind": self.name, "operator": operator_header(self.operator)}
-        return pack({**header, "options": self._options}, self._save())
+    copy = __copy__ = saving.copy
+    __deepcopy__ = saving.deepcopy
+    to_bytes = saving.to_bytes
+    __reduce__ = saving.reduce
 
     @classmethod
     def from_bytes(
@@ -151,10 +122,18 @@ class Tree(_native.TreeCore):
         """Make a tree from its state; it goes on exactly as the saved one would have.
 
         An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything
-        but the state of this class is a `StateError`.
+        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
+        this class is a `StateError`.
         """
-        return restore(cls, data, operator, operators)
+        return saving.from_bytes(cls, data, operator, operators)
+
+    def _twin(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin._setup(self.operator, self._options)
+        return twin
+
+    def _header(self) -> dict[str, Any]:
+        return {"operator": operator_header(self.operator), "options": self._options}
 
     @classmethod
     def _kind(cls) -> str:
@@ -169,9 +148,6 @@ class Tree(_native.TreeCore):
         made = cls.__new__(cls)
         made._setup(operator, options)
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restore_pickled, (type(self), self.to_bytes())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.operator}, {len(self)} times>"

@@ -50,7 +50,7 @@ class FramesOf(dict[WindowKind, Frames]):
 
 def row_columns(definition: Rolling, ordered: Sorted, threads: int = 1) -> dict[str, Any]:
     """Return the new columns with one result per input row, in order of the input."""
-    plans = plan_rows(definition, ordered)
+    plans = _plan_rows(definition, ordered)
     results = fold_windows(plans, ordered, threads)
     rest = [plan for plan in plans if plan.leaf.path not in results]
     frames = FramesOf(ordered.rows)
@@ -63,15 +63,17 @@ def frame_columns(
     definition: Rolling, ordered: Sorted, frames: Mapping[WindowKind, Frames], threads: int = 1
 ) -> dict[str, Any]:
     """Return the new columns, one result per frame."""
-    plans = plan_rows(definition, ordered)
+    plans = _plan_rows(definition, ordered, by_frame=True)
     return columns_from(definition, fold_leaves(plans, ordered, frames, threads))
 
 
-def plan_rows(definition: Rolling, ordered: Sorted) -> tuple[ColumnPlan, ...]:
+def _plan_rows(
+    definition: Rolling, ordered: Sorted, *, by_frame: bool = False
+) -> tuple[ColumnPlan, ...]:
     """Return the plan for rows of the types at hand."""
     names = {name for leaf in definition.leaves for name in leaf.operator.columns}
     schema = pa.schema({name: ordered.rows.column(name).type for name in names})
-    return plan_table(definition, schema).columns
+    return plan_table(definition, schema, by_frame=by_frame).columns
 
 
 def fold_leaves(

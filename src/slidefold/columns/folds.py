@@ -25,6 +25,7 @@ from slidefold.columns.objects import (
 )
 from slidefold.columns.order import quantiles
 from slidefold.columns.reading import Task, compared, in_units, read, retyped
+from slidefold.columns.trace import ran
 from slidefold.columns.users import read_inputs, user_column
 from slidefold.columns.values import (
     Array,
@@ -120,18 +121,22 @@ def count_values(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
 
 
 def _count(task: Task) -> Any:
+    ran("bounds", task.algorithm)
     return pa.array(task.hi - task.lo + task.more)
 
 
 def _first(task: Task) -> Any:
+    ran("bounds", task.algorithm)
     return take(task.columns[0], task.lo, task.held)
 
 
 def _last(task: Task) -> Any:
+    ran("bounds", task.algorithm)
     return take(task.columns[0], task.hi - 1, task.held)
 
 
 def _nth(task: Task) -> Any:
+    ran("bounds", task.algorithm)
     n: Any = dict(task.operator.params)["n"]
     row = task.hi - n
     return take(task.columns[0], row, row >= task.lo)
@@ -170,6 +175,7 @@ def _extreme_by(task: Task) -> Any:
 def _quantile(task: Task) -> Any:
     operator = task.operator
     assert isinstance(operator, QuantileOperator)
+    ran(task.algorithm, task.algorithm)
     ordered = compared(task, 0)
     found = quantiles(operator, plain(task.columns[0]), ordered, task.lo, task.hi)
     if found is None:

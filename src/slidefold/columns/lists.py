@@ -17,6 +17,7 @@ from slidefold.definition.windows.sorted_rows import spread
 
 def collect(task: Task) -> Any:
     """Return the values of each frame, oldest first."""
+    ran("bounds", task.algorithm)
     count = task.hi - task.lo
     return _lists(task, task.columns[0].take(pa.array(spread(task.lo, count))), count)
 
@@ -27,6 +28,7 @@ def collect_distinct(task: Task) -> Any:
     A row is the first of its value in a frame if the row before it of that value lies before the
     frame.
     """
+    ran("bounds", task.algorithm)
     numbers = compared(task, 0)[0]
     rows, ends = _native.distinct_rows(_rows_before(numbers), task.lo, task.hi)
     return _lists(task, task.columns[0].take(pa.array(rows)), np.diff(ends))

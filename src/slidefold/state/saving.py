@@ -1,0 +1,83 @@
+"""Copies, saved states and pickling of objects whose contents native code holds.
+
+nanobind's classes take one base only, so classes take these functions one by one instead of a
+common base: `copy = saving.copy`, and so on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self, TypeVar
+
+from slidefold.definition.operators import Operator
+from slidefold.state.envelope import Header, pack
+from slidefold.state.known import Operators
+from slidefold.state.restore import restore, restore_pickled
+
+
+class Saved(Protocol):
+    """What can be copied and saved."""
+
+    @classmethod
+    def _kind(cls) -> str:
+        """The name of what the bytes must hold."""
+
+    @classmethod
+    def _made(cls, header: Header, operator: Operator, room: int) -> Self:
+        """Make an empty object from the header; the payload has `room` bytes."""
+
+    def _twin(self) -> Self:
+        """Return an empty object like this one."""
+
+    def _header(self) -> Header:
+        """Describe all but the contents."""
+
+    def _save(self) -> bytes:
+        """Return the contents."""
+
+    def _load(self, payload: bytes, /) -> None:
+        """Fill an empty object, or raise."""
+
+    def _copy_from(self, other: Any, /) -> None:
+        """Take over the contents of another one."""
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state."""
+
+
+S = TypeVar("S", bound=Saved)
+
+
+def copy(self: S) -> S:
+    """Return an independent copy, in O(n)."""
+    twin = self._twin()
+    twin.__dict__.update(self.__dict__)
+    twin._copy_from(self)
+    return twin
+
+
+def deepcopy(self: S, memo: dict[int, Any]) -> S:
+    """Return an independent copy."""
+    return copy(self)
+
+
+def to_bytes(self: Saved) -> bytes:
+    """Return the whole state; equal states are equal bytes.
+
+    >>> import slidefold as sf
+    >>> w = sf.Window(sf.sum(), sf.time(10))
+    >>> w.push(0, 1.0), w.push(5, 2.0)
+    (1.0, 3.0)
+    >>> sf.Window.from_bytes(w.to_bytes()).push(12, 4.0)
+    6.0
+    """
+    return pack({"kind": self._kind(), **self._header()}, self._save())
+
+
+def from_bytes(cls: type[S], data: bytes, operator: Operator | None, operators: Operators) -> S:
+    """Make an object of a class from its saved state."""
+    return restore(cls, data, operator, operators)
+
+
+def reduce(self: Saved) -> tuple[Any, ...]:
+    """Pickle the saved state."""
+    return restore_pickled, (type(self), self.to_bytes())

@@ -1,0 +1,109 @@
+"""The rules of ARCHITECTURE.md that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import slidefold
+from slidefold.columns.folds import FOLDS
+from slidefold.columns.middles import PICKS
+from slidefold.definition.operators import RECORDS, Record
+from slidefold.live.incremental import _READS as KEYED
+
+SOURCE = Path(slidefold.__file__).parent
+WINDOWS = {
+    *("Rows", "Time", "Delta", "Session", "Punctuated"),
+    *("EveryTime", "EveryRows", "EveryWindow"),
+}
+
+
+def sources(outside: str) -> Iterator[tuple[Path, ast.AST]]:
+    """Yield the modules of the package outside of a folder, with their parents known."""
+    for path in SOURCE.rglob("*.py"):
+        if (SOURCE / outside) in path.parents:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                child.parent = node  # type: ignore[attr-defined]
+        yield path, tree
+
+
+def is_operator_name(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "name"
+        and re.search(r"(^|\.)(operator|op|leaf|inner)$", ast.unparse(node.value)) is not None
+    )
+
+
+def test_nobody_decides_by_the_name_of_an_operator() -> None:
+    """A user's operator may have any name; what an operator is stands in its record."""
+    found = []
+    for path, tree in sources("definition/operators"):
+        for node in ast.walk(tree):
+            if not is_operator_name(node):
+                continue
+            above: Any = node.parent  # type: ignore[attr-defined]
+            looked_up = isinstance(above, ast.Subscript) and above.slice is node
+            asked = isinstance(above, ast.Call) and ast.unparse(above.func).endswith(".get")
+            if isinstance(above, ast.Compare) or looked_up or asked:
+                found.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(above)}")
+    # Files name an operator by the function that makes it, and only files do.
+    assert [line for line in found if "NAMED[operator.name]" not in line] == []
+
+
+def test_nobody_looks_at_the_class_of_a_window() -> None:
+    found = []
+    for path, tree in sources("definition/windows"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+                names = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
+                if names & WINDOWS:
+                    found.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []
+
+
+def test_what_the_checks_look_for_is_found() -> None:
+    """The two tests above would pass if they saw nothing at all."""
+    seen = [tree for path, tree in sources("nowhere") if path.name in ("base.py", "every.py")]
+    nodes = [node for tree in seen for node in ast.walk(tree)]
+    calls = [ast.unparse(node) for node in nodes if isinstance(node, ast.Call)]
+    assert "isinstance(window, Time)" in calls
+    compared = ast.parse("over.operator.name == 'sum'").body[0].value  # type: ignore[attr-defined]
+    assert is_operator_name(compared.left)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_word_of_a_record_is_known(name: str) -> None:
+    record: Record = RECORDS[name]
+    assert record.column in FOLDS
+    assert record.reads in ("numbers", "compared", "hashed", "truths", "bits", "labels")
+    assert record.engine in ("fold", "multiset", "bounds")
+    assert record.middle in ("state", "rows", "whole")
+    assert (record.picks in PICKS) == (record.middle == "rows")
+    assert not record.keyed or record.keyed in KEYED
+    assert bool(record.algorithm) == bool(record.because)
+
+
+def test_stubs_name_what_the_native_module_has() -> None:
+    """What nanobind makes is not quite what a stub can say; names and arguments are."""
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "slidefold._native_ext", "--concise"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours = ("disjoint base", "metaclass differs", "is not a function", "cannot be subclassed")
+    said = [line for line in run.stdout.splitlines() if line.startswith("slidefold.")]
+    wrong = [line for line in said if not any(words in line for words in ours)]
+    assert [line for line in wrong if "stub does not have *args" not in line] == [], run.stderr
+    assert said, run.stdout + run.stderr
