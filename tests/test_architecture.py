@@ -65,7 +65,10 @@ def test_nobody_looks_at_the_class_of_a_window() -> None:
     found = []
     for path, tree in sources("definition/windows"):
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "isinstance",
+                "issubclass",
+            ):
                 names = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
                 if names & WINDOWS:
                     found.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)}")

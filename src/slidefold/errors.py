@@ -1,11 +1,11 @@
 """The errors that slidefold raises: each is a `SlidefoldError` and the built-in it resembles."""
 
-from collections.abc import Iterable
+from collections import abc
 from difflib import get_close_matches
 from typing import Self
 
 
-def nearest(word: object, known: Iterable[object], written: str = "{!r}") -> str:
+def nearest(word: object, known: abc.Iterable[object], written: str = "{!r}") -> str:
     """Return the end of a sentence about an unknown word: the nearest known one, if any is near.
 
     >>> nearest("summ", ["sum", "max"]), nearest("thread", ["threads"], "{}=")

@@ -23,9 +23,7 @@ def named(name: str, declared: bool) -> Any:
     """Return an operator that folds twice the product of its values."""
     body = {
         "lift": staticmethod(lambda x: (x,) if declared else x),
-        "combine": staticmethod(
-            (lambda a, b: (a.p * b.p,)) if declared else (lambda a, b: a * b)
-        ),
+        "combine": staticmethod((lambda a, b: (a.p * b.p,)) if declared else (lambda a, b: a * b)),
         "lower": staticmethod((lambda s: 2.0 * s.p) if declared else (lambda s: 2.0 * s)),
     }
     cls = type(name, (), body)

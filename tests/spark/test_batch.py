@@ -357,7 +357,7 @@ def test_explain_says_how_and_why(spark: Any) -> None:
     said = long.explain(data, partitions=3)
     assert "3 chunks of time" in said
     assert "3 scans of the input" in said
-    assert "s: one folded value stands for its middle" in said
+    assert "s: one folded state stands for its middle" in said
     assert "c: all rows of its windows travel" in said
     assert "one partition, 1 scan of the input, because it is small" in long.explain(data)
     # The session of the tests has the limit that Spark comes with.

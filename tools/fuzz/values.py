@@ -66,7 +66,7 @@ class Valued:
     @property
     def two(self) -> bool:
         """Whether a batch of values is a tuple of columns."""
-        return self.operator.record.pair
+        return bool(self.operator.record.pair)
 
 
 @sf.operator(state={"n": "i8", "sum": "f8", "any": "b1"}, returns="f8", commutative=True)
