@@ -5,13 +5,16 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import slidefold as sf
 from slidefold.errors import OperatorError
+from tests.support.skewness import skewness
 from tests.support.user_operators import Longest
 
 pytestmark = pytest.mark.spark
@@ -80,3 +83,22 @@ def test_what_cannot_travel_says_so() -> None:
 
     with pytest.raises(OperatorError, match="the definition cannot be sent to Spark's workers"):
         Shipped(sf.rolling(on="t", r=Holding("x").over(3)))
+
+
+def test_a_new_operator_runs_in_batches_and_streams(spark: Any, tmp_path: Path) -> None:
+    """One record and one class are enough: tests/columns/test_new_operator.py has the rest."""
+    from tests.columns.test_new_operator import DUE, TABLE
+    from tests.spark.support import frame
+    from tests.support.streams import Files, drain, written
+
+    times = TABLE["t"].cast(pa.timestamp("s")).cast(pa.timestamp("us", "UTC"))
+    table = TABLE.set_column(0, "t", times)
+    features = sf.rolling(on="t", skew=skewness("x").over("20s"))
+    batch = features.run(frame(spark, table), partitions=3).toArrow().sort_by("t")
+    assert batch["skew"].to_pylist() == pytest.approx(DUE)
+    files = Files(tmp_path / "in")
+    files.add(table.slice(0, 30), table.slice(30))
+    drain(features.run(files.stream(spark, "5 seconds", "t")), tmp_path)
+    final = written(spark, tmp_path).sort_by("t")["skew"].to_pylist()
+    assert len(final) >= 50
+    assert final == pytest.approx(DUE[: len(final)])
