@@ -195,7 +195,7 @@ def test_an_overflow_in_a_thread_names_the_row_of_the_whole_column() -> None:
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
 def test_a_wrong_number_of_threads_is_refused(threads: Any) -> None:
     definition = sf.rolling(on="t", r=sf.count().over(2))
-    with pytest.raises(DefinitionError, match="threads is a number"):
+    with pytest.raises(DefinitionError, match="expected threads to be an integer"):
         definition.run(pa.table({"t": [1]}), threads=threads)
 
 

@@ -1,4 +1,4 @@
-"""A rolling definition over a whole table: sort once, find frames once a window, fold."""
+"""Run a definition over a whole table: sort once, then execute the plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def slide_table(definition: Rolling, ordered: Sorted, slide: Slide, threads: int
 
 
 def ends_table(definition: Rolling, ordered: Sorted, slide: Slide, found: Any) -> Any:
-    """Return such a table of columns that are folded already."""
+    """Return the table of a slide whose columns are folded already."""
     first = ordered.rows.starts[slide.group]
     keys = {name: ordered.rows.column(name).take(pa.array(first)) for name in definition.by}
     kind = ordered.rows.column(definition.on).type
@@ -64,7 +64,7 @@ def plan_of(definition: Rolling, schema: Any) -> TablePlan:
 
 
 def require_column(column: str, names: Sequence[str]) -> None:
-    """Refuse a name that is not there, or there twice; say which one may have been meant."""
+    """Refuse a column that is missing or there twice, and hint at a similar name."""
     found = names.count(column)
     if found > 1:
         raise ColumnError(f"the data has {found} columns named {column!r}")
@@ -73,7 +73,7 @@ def require_column(column: str, names: Sequence[str]) -> None:
 
 
 def require_columns(definition: Rolling, names: Sequence[str]) -> None:
-    """Refuse data that lacks a column of a definition, or has one that is to be made."""
+    """Refuse data that lacks an input column, or already has an output column."""
     for column in definition.used:
         require_column(column, names)
     if definition.slide is None:

@@ -1,4 +1,4 @@
-"""Exact sums and means of what does not fit 64 bits: in pieces of 32 bits that do.
+"""Exact sums and means of values that do not fit 64 bits, in limbs of 32 bits.
 
 A sum is a row of limbs: 32 bits each, the lowest first, and all that is above them in the last one.
 """
@@ -54,7 +54,7 @@ def sum_decimal(values: Any, summing: Summing) -> Any:
 
 
 def limb_sums(values: Any, summing: Summing) -> tuple[Array, Array]:
-    """Sum whole numbers, or decimals in units of their last digit: limbs, and which there are."""
+    """Sum integers, or decimals in units of their last digit; return limbs and a validity mask."""
     sums, valid = zip(*(summing(piece) for piece in _pieces(values)), strict=True)
     return carried(np.stack(sums, axis=1)), valid[0]
 
@@ -85,7 +85,7 @@ def decimal_pieces(values: Any) -> list[Array]:
 
 
 def carried(limbs: Array) -> Array:
-    """Return limbs of 32 bits: what is above goes to the next one."""
+    """Return limbs of 32 bits each: the excess of a limb is carried into the next one."""
     found = limbs.copy()
     for i in range(found.shape[1] - 1):
         found[:, i + 1] += found[:, i] >> 32
@@ -94,7 +94,7 @@ def carried(limbs: Array) -> Array:
 
 
 def mean_of(limbs: Array, count: Array, kind: Any) -> Any:
-    """Return the means of values of a type from their sums: rounded once, null without a value.
+    """Return means from exact sums: rounded once, null where there is no value.
 
     Those of durations are durations, all others floats.
 
@@ -129,7 +129,7 @@ def _rows(limbs: Array, count: Array) -> Iterator[tuple[int, int]]:
 
 
 def _whole_means(limbs: Array, count: Array) -> Array:
-    """Return the whole numbers that are nearest to means, the even one of two."""
+    """Return means rounded to integers, half to even."""
     short = limbs[:, 1] == limbs[:, 1].astype(np.int32)
     total = (np.where(short, limbs[:, 1], 0) << 32) + limbs[:, 0]
     parts = np.maximum(count, 1)

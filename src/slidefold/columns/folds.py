@@ -1,8 +1,8 @@
-"""One column of results: an operator over the frames of sorted rows.
+"""Fold one operator over the frames of sorted rows.
 
-Nulls are dropped first and the frames moved with them, so that kernels never see one. Operators
-that pick a row (first, max_by, ...) run over row numbers, and the result is taken from the column:
-so any type works and stays what it is.
+Rows with nulls are dropped first and the frames move with them, so kernels never see a null.
+Operators that pick a row (first, max_by, ...) fold row numbers, and the result is taken from the
+column. This keeps the type of the column, whatever it is.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def fold(
     frames: tuple[Ints, Ints],
     threads: int = 1,
 ) -> Any:
-    """Fold sorted columns over frames of rows; an Arrow array with one result per frame."""
+    """Fold sorted columns over frames of rows, and return an Arrow array: one result per frame."""
     lo, hi = frames
     enough = None
     least = plan.leaf.min_count
@@ -86,19 +86,19 @@ def without_nulls(
 
 
 def spread_results(found: Any, places: Array) -> Any:
-    """Return results with nulls between them: they are those of the places that are true."""
+    """Put results at the places that are true, and nulls at the others."""
     if places.all():
         return found
     return take(found, np.maximum(np.cumsum(places) - 1, 0), places)
 
 
 def keeps_nulls(operator: Operator) -> bool:
-    """Tell whether null is a value like others."""
+    """Tell whether the operator folds nulls as values."""
     return operator.keeps_nulls or not operator.columns
 
 
 def present_rows(columns: tuple[Any, ...]) -> Array | None:
-    """Return which rows have no null in any column, None if all."""
+    """Return which rows have no null in any column; None if all rows do."""
     found = None
     for column in columns:
         if column.null_count:
@@ -184,7 +184,7 @@ def _quantile(task: Task) -> Any:
 
 
 def _m4(task: Task) -> Any:
-    """Return first, last, min and max: each as an operator of its own, over the same frames."""
+    """Return first, last, min and max, each folded by itself over the same frames."""
     ends = operators.min, operators.max
     least, most = (end(*task.operator.columns) for end in ends)
     arrays = [_first(task), _last(task)]
@@ -238,17 +238,19 @@ def _mean(task: Task) -> Any:
 
 
 def _maybe_unsigned(task: Task) -> Any:
-    """Fold numbers, those of uint64 less 2**63 by an operator that knows it: floats would round."""
+    """Fold numbers. uint64 is folded exactly, as int64 shifted by 2**63; floats would round it."""
     values = plain(task.columns[0])
     if not pa.types.is_uint64(values.type):
         return fold_numbers(task)
     codes, _ = comparable(values)
-    operator = replace(retyped(task.operator, codes), variant=f"unsigned_{task.operator.name}")
+    coding = task.operator.record.travel("uint64", False)
+    assert coding is not None
+    operator = replace(retyped(task.operator, codes), variant=coding.variant)
     return to_arrow(*task.kernel(operator, codes))
 
 
 def _range(task: Task) -> Any:
-    """Return how far apart values are: those of times as durations, of decimals exactly."""
+    """Return the largest value minus the smallest: times give durations, decimals are exact."""
     kind = plain(task.columns[0]).type
     if not (is_temporal(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
         return fold_numbers(task)
@@ -264,7 +266,7 @@ def _range(task: Task) -> Any:
         made = pa.decimal256 if pa.types.is_decimal256(kind) else pa.decimal128
         return apart.cast(made(digits, kind.scale))
     except pa.ArrowInvalid:
-        raise ResultOverflowError(f"a range needs more than {kind} has room for") from None
+        raise ResultOverflowError(f"a range does not fit {kind}") from None
 
 
 def _bits(task: Task) -> Any:
@@ -276,7 +278,7 @@ def _bits(task: Task) -> Any:
 
 
 def _decayed(task: Task) -> Any:
-    """Fold values that fade: by seconds, whatever unit a column of datetimes counts in."""
+    """Fold a decayed mean. The half-life is in seconds, whatever unit a column of times has."""
     said = dict(task.operator.params)["half_life"]
     if isinstance(said, str) and not is_temporal(plain(task.columns[1]).type):
         raise task.wrong(1, "datetimes or durations beside a half_life that is a duration")
@@ -288,7 +290,7 @@ def _decayed(task: Task) -> Any:
 
 
 def _spreads(task: Task) -> Any:
-    """Fold spreads, which no shift changes: in units of whole numbers where there are some."""
+    """Fold spreads. A shift does not change them, so whole numbers are folded in whole units."""
     inputs, units = zip(*(in_units(task, i) for i in range(len(task.columns))), strict=True)
     operator = retyped(task.operator, *inputs)
     data, valid = task.kernel(operator, inputs[0] if len(inputs) == 1 else inputs)
@@ -307,7 +309,7 @@ def fold_numbers(task: Task) -> Any:
         return pa.array(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         raise ValueTypeError(
-            f"the results of {operator.name} are objects that no column holds: use sf.Window"
+            f"the results of {operator.name} are objects that do not fit a column: use sf.Window"
         ) from None
 
 
@@ -345,7 +347,7 @@ def _sketches(task: Task) -> Any:
     size = task.operator.record.result_bytes(dict(task.operator.params))
     if size * len(task.lo) >= 2**31:  # before they take that room
         raise DataError(
-            f"{task.operator.name} takes {size} bytes a row, and a column of binary holds 2 GB: "
+            f"{task.operator.name} takes {size} bytes per row, and a binary column holds 2 GB: "
             f"run fewer than {2**31 // size} rows at a time, or ask for a smaller sketch"
         )
     sketches = _listed(task)

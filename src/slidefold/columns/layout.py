@@ -1,4 +1,4 @@
-"""Where the rows of a chunked run go: spans for each leaf, and the parts that fill the middles."""
+"""Where the rows of a chunked run go: the spans of each leaf, and what fills the middles."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Layout:
         return edges_of(self.cuts, spans, self.bins)
 
     def spans(self) -> dict[Path, list[Span]]:
-        """Return the spans of each leaf, one a chunk; sessions end at cuts and have none."""
+        """Return the spans of each leaf, one per chunk; sessions end at cuts and have none."""
         found = {}
         for leaf in self.definition.leaves:
             mode, rows = self.mode[leaf.path], leaf.window.rows_before
@@ -117,7 +117,7 @@ class Layout:
 
 
 def needs_middles(layout: Layout) -> bool:
-    """Tell whether a first pass is due: middles may hold rows, or rows must be counted."""
+    """Tell whether a first pass is needed: middles may hold rows, or rows must be counted."""
     if any(window.last_rows for window in layout.definition.windows):
         return True
     ranges = layout.middle_segments().values()

@@ -1,4 +1,4 @@
-"""Results that are lists: made flat, with the places where they end, and no Python object a row."""
+"""Results that are lists: flat values and offsets, without a Python object per row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def collect(task: Task) -> Any:
 
 
 def collect_distinct(task: Task) -> Any:
-    """Return the values of each frame without those that an older row of it has.
+    """Return the distinct values of each frame, in the order of their first rows.
 
     A row is the first of its value in a frame if the row before it of that value lies before the
     frame.
@@ -35,7 +35,7 @@ def collect_distinct(task: Task) -> Any:
 
 
 def _rows_before(numbers: Array) -> Array:
-    """Return for each row the last one before it of an equal value, -1 for none."""
+    """Return for each row the previous row with an equal value; -1 if there is none."""
     if numbers.dtype.kind == "f":
         numbers = np.where(np.isnan(numbers), np.nan, np.where(numbers == 0, 0.0, numbers))
     order = np.argsort(numbers, kind="stable")
@@ -79,7 +79,7 @@ def histogram(task: Task) -> Any:
 
 
 def _folded_bins(task: Task) -> Any:
-    """Return the same, folded by an algorithm."""
+    """Return the same counts, folded by the algorithm of the plan."""
     column = plain(task.columns[0])
     operator = task.operator
     if pa.types.is_uint64(column.type):
@@ -93,7 +93,7 @@ def _folded_bins(task: Task) -> Any:
 
 
 def _bins(values: Array, edges: tuple[float, ...]) -> Array:
-    """Return the bin of each value, -1 for none; integers are compared without rounding them."""
+    """Return the bin of each value, -1 if it is in none; integers are not rounded."""
     if values.dtype.kind in "iu":
         # A whole number is at or above an edge if it is at or above the next whole number.
         whole = [_clipped(np.ceil(edge)) for edge in edges[:-1]]
@@ -115,7 +115,7 @@ def _clipped(edge: float) -> int:
 
 
 def _lists(task: Task, values: Any, count: Array) -> Any:
-    """Return lists of so many values each; null where a frame holds nothing."""
+    """Return lists with these lengths; null where a frame holds no value."""
     ends = np.concatenate(([0], np.cumsum(count)))
     mask = None if task.held.all() else pa.array(~task.held)
     if ends[-1] < 2**31:

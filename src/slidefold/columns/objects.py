@@ -1,4 +1,4 @@
-"""Results that are objects in live windows, as columns: their numbers, field by field."""
+"""Columns of results that are objects in live windows: their fields as Arrow types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOMENTS = ("count", "min", "max", "mean", "chebyshev")
 
 
 def moment_structs(results: list[Any]) -> Any:
-    """Return moments as structs: what is known of them, and their Chebyshev moments."""
+    """Return moments as structs: count, min, max, mean and the Chebyshev moments."""
     kind = pa.struct(
         [
             ("count", pa.int64()),
@@ -23,7 +23,7 @@ def moment_structs(results: list[Any]) -> Any:
 
 
 def frequent_structs(results: list[Any]) -> Any:
-    """Return frequent items as lists of what and how often at least."""
+    """Return frequent items as lists of structs: the item, and its least number."""
     kind = pa.list_(pa.struct([("item", pa.string()), ("n", pa.int64())]))
     return pa.array(
         [r and [{"item": item, "n": n} for item, n in r] for r in results],
@@ -32,7 +32,7 @@ def frequent_structs(results: list[Any]) -> Any:
 
 
 def sketch_bytes(results: list[Any]) -> Any:
-    """Return sketches of datasketches as the bytes that it reads."""
+    """Return sketches as the bytes that the datasketches package reads."""
     return pa.array([None if r is None else r.serialize() for r in results], pa.binary())
 
 

@@ -1,4 +1,4 @@
-"""Kernels over frames that fold nothing: order statistics and distinct counts."""
+"""Quantiles over frames: exact order statistics, which no algorithm folds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def quantiles(
 
 
 def _shares(operator: QuantileOperator, count: Ints) -> Array:
-    """Return how far from the lower to the higher value the quantiles lie."""
+    """Return how far each quantile lies between its lower and its higher value, from 0 to 1."""
     place = operator.q * np.maximum(count - 1, 0)
     share = place - np.floor(place)
     return np.where(share > 0, 0.5, 0.0) if operator.interpolation == "midpoint" else share

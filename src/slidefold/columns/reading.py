@@ -42,7 +42,7 @@ class Task:
     more: int = 0  # values that every frame holds beside its rows
 
     def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
-        """Fold natively: results, and which of them there are."""
+        """Fold natively; return the results and a mask of those that are not null."""
         if self.algorithm == "register_queues":
             ran("register_queues", self.algorithm)
             return _native.distinct_frames(operator, values, self.lo, self.hi)
@@ -52,11 +52,11 @@ class Task:
 
     @property
     def held(self) -> Array:
-        """Which frames hold anything."""
+        """Which frames hold a value."""
         return self.hi + self.more > self.lo
 
     def wrong(self, index: int, takes: str) -> ValueTypeError:
-        """Return the error that a column is of a type which the operator does not take."""
+        """Return the error for a column of a type that the operator does not take."""
         name = self.operator.columns[index]
         return ValueTypeError(
             f"{self.operator.name} takes {takes}, the column {name!r} is {self.columns[index].type}"
@@ -97,7 +97,7 @@ def read(task: Task, index: int) -> Any:
 
 
 def compared(task: Task, index: int) -> tuple[Array, Restore]:
-    """Return a column as numbers in its order, and how results become values again."""
+    """Return a column as numbers in the same order, and a function that restores values."""
     try:
         return comparable(plain(task.columns[index]))
     except ValueTypeError:
@@ -105,7 +105,7 @@ def compared(task: Task, index: int) -> tuple[Array, Restore]:
 
 
 def in_units(task: Task, index: int) -> tuple[Array, float]:
-    """Return a column of which only differences matter, and how many of its steps make 1.
+    """Return a column for an operator that uses only differences, and how many steps make 1.
 
     Whole numbers keep all their digits: unsigned ones are shifted, decimals counted in units of
     their last digit. Times beside values count in seconds.
@@ -121,7 +121,7 @@ def in_units(task: Task, index: int) -> tuple[Array, float]:
 
 
 def _read_unsigned(task: Task, index: int, values: Any) -> Array:
-    """Return uint64 as int64 where it fits, or as the operator can have it."""
+    """Return uint64 in the form that the operator reads."""
     whole = values.to_numpy(zero_copy_only=False)
     record = task.operator.record
     if record.reads in ("truths", "bits"):
@@ -149,6 +149,6 @@ def _words(takes: tuple[str, ...]) -> str:
 
 
 def retyped(operator: Operator, *inputs: Any) -> Operator:
-    """Return the operator for inputs of these types; those that take one type stay as they are."""
+    """Return the operator for inputs of these types."""
     codes = ("str" if isinstance(given, list) else str(given.dtype) for given in inputs)
     return planner.retyped(operator, *codes)

@@ -1,4 +1,4 @@
-"""Tables of many makes: Arrow, pandas, Polars, DuckDB, narwhals in, and the same kind out.
+"""Read tables of Arrow, pandas, Polars, DuckDB and narwhals, and return the same kind.
 
 All but Arrow are known by their type, and imported only when such data comes in.
 """
@@ -31,7 +31,7 @@ class Source(Protocol):
         """Return the table with new columns, of its own kind; those in `filled` have no nulls."""
 
     def maker(self, filled: frozenset[str]) -> Callable[[Any], Any]:
-        """Return what makes a table of this kind of an Arrow table; it holds no data.
+        """Return a function that turns an Arrow table into this kind; it holds no data.
 
         The columns in `filled` never have nulls.
         """
@@ -58,7 +58,7 @@ class ArrowSource:
         return self.fresh(table)
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
-        """Return what makes a table of this kind of an Arrow table."""
+        """Return a function that turns an Arrow table into this kind."""
         return self.fresh
 
     @classmethod
@@ -128,7 +128,9 @@ class PandasSource:
             return pa.Array.from_pandas(series)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             reason = str(error).splitlines()[0]
-            raise ValueTypeError(f"the column {name!r} makes no Arrow column: {reason}") from None
+            raise ValueTypeError(
+                f"the column {name!r} cannot become an Arrow column: {reason}"
+            ) from None
 
     @property
     def filled(self) -> frozenset[str]:
@@ -151,7 +153,7 @@ class PandasSource:
         return out if made is out else made.__finalize__(self.data)
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
-        """Return what makes a frame of this kind, numbered from 0, of an Arrow table."""
+        """Return a function that makes a frame of an Arrow table, with an index from 0."""
         return partial(_frame, type(self.data), filled)
 
 
@@ -215,7 +217,7 @@ class PolarsSource:
         return self._finished(self.data.hstack(self._frame(pa.table(columns)).get_columns()))
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
-        """Return what makes a frame of an Arrow table."""
+        """Return a function that makes a frame of an Arrow table."""
         return self.fresh
 
     @classmethod
@@ -257,7 +259,7 @@ class DuckSource(ArrowSource):
         return _relation(self.relation, super().append(columns))
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
-        """Return what makes a relation of an Arrow table."""
+        """Return a function that makes a relation of an Arrow table."""
         return partial(_relation, self.relation)
 
 
@@ -291,13 +293,13 @@ class NarwhalsSource:
         return self.wrap(self.inner.append(columns, filled))
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
-        """Return what makes a frame of an Arrow table."""
+        """Return a function that makes a frame of an Arrow table."""
         wrap, make = self.wrap, self.inner.maker(filled)
         return lambda table: wrap(make(table))
 
 
 def source_of(data: Any) -> Source:
-    """Find out what kind of table this is."""
+    """Return the source for this kind of table."""
     made: Any
     if isinstance(data, pa.Table):
         made = ArrowSource
@@ -315,7 +317,7 @@ def source_of(data: Any) -> Source:
         if hasattr(data, "__arrow_c_array__"):
             return BatchSource(pa.record_batch(data))
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-        raise ValueTypeError(f"the data is no table: {str(error).splitlines()[0]}") from None
+        raise ValueTypeError(f"the data is not a table: {str(error).splitlines()[0]}") from None
     kind = f"{type(data).__module__}.{type(data).__name__}".removeprefix("builtins.")
     raise ValueTypeError(
         "the data is an Arrow table, batch or reader, a pandas or Polars frame, or has "
@@ -329,7 +331,7 @@ def _frame_kind(data: Any) -> Any:
 
 
 def schema_of(data: Any, names: Sequence[str]) -> Any:
-    """Return the Arrow schema of data, or of a schema itself; of frames, that of these columns."""
+    """Return the Arrow schema of data; of frames, only these columns."""
     found = data
     if not isinstance(data, pa.Schema) and _frame_kind(data) is None:
         found = getattr(data, "schema", None)

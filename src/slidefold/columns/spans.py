@@ -1,4 +1,4 @@
-"""Time cut into chunks: which rows a chunk needs beside its own, and where they come from.
+"""Cut time into chunks: the rows that a chunk needs beside its own, and where they lie.
 
 The windows of a chunk's rows start in its *halo*. Between halo and chunk lies its *middle*, the
 rows that every window of the chunk holds: one summary can stand for them. Times are whole numbers;
@@ -28,7 +28,7 @@ class Span:
 
 
 def time_spans(cuts: Sequence[int], newest: int, oldest: int, *, whole: bool = False) -> list[Span]:
-    """Return the spans of a time window, one a chunk: chunk p lies between cuts p-1 and p.
+    """Return the spans of a time window, one per chunk: chunk p lies between cuts p-1 and p.
 
     `newest` is the largest time of all, exactly. `whole` makes all rows before a chunk that its
     windows hold its halo, so that there is no middle.
@@ -78,7 +78,7 @@ def rows_spans(
 
 
 def edges_of(cuts: Iterable[int], spans: Iterable[Span], more: Iterable[int] = ()) -> list[int]:
-    """Return all times at which something starts: between two of them all rows go the same way."""
+    """Return all times at which a span starts: all rows between two edges go the same way."""
     found = {*cuts, *more}
     for span in spans:
         found.update((span.halo, span.middle))

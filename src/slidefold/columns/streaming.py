@@ -1,4 +1,4 @@
-"""A reader, batch by batch: of the rows that have passed, only those are kept that matter still.
+"""Run over a reader batch by batch, keeping only the earlier rows that windows still need.
 
 Rows come in time order. Those of the newest time wait, since their peers may follow. Which of the
 others matter is for the windows to say.
@@ -62,7 +62,7 @@ def _untyped_columns(definition: Rolling) -> list[str]:
 
 
 def _has_null(kind: Any) -> bool:
-    """Tell whether a type says nothing of some of its values."""
+    """Tell whether a type is null, or has a part that is null."""
     if pa.types.is_null(kind):
         return True
     return any(_has_null(kind.field(i).type) for i in range(kind.num_fields))
@@ -78,7 +78,7 @@ def _wider(one: Any, other: Any) -> Any:
 
 
 def _typed(table: Any, schema: Any, untyped: list[str]) -> Any:
-    """Return a table with the types of the first results, if its own fit them."""
+    """Return a table cast to the types of the first results, if that loses nothing."""
     columns = []
     for field in schema:
         column = table[field.name]
@@ -101,7 +101,7 @@ def _typed(table: Any, schema: Any, untyped: list[str]) -> Any:
 
 
 class _Stream:
-    """The rows that are kept, those that wait, and the numbers of both in the input."""
+    """The kept rows, the waiting rows, and the row numbers of both in the input."""
 
     def __init__(self, definition: Rolling, schema: Any, chunk: int, threads: int = 1) -> None:
         require_movable(schema)
@@ -133,7 +133,7 @@ class _Stream:
             yield self._fold(len(self.waiting))
 
     def _take(self, batch: Any) -> None:
-        """Add a batch to what waits, if it comes in order."""
+        """Add a batch to the waiting rows, if it comes in order."""
         on = self.definition.on
         _, times = counted(on, batch.column(on), lambda row: row + self.seen)
         falls = np.flatnonzero(times[1:] < times[:-1]) + 1
@@ -150,7 +150,7 @@ class _Stream:
         self.waiting = pa.concat_tables([self.waiting, pa.Table.from_batches([batch])])
 
     def _fold(self, count: int) -> Any:
-        """Fold the first rows that wait, and keep what later ones need."""
+        """Fold the first waiting rows, and keep the rows that later windows need."""
         definition = self.definition
         ready, self.waiting = self.waiting.slice(0, count), self.waiting.slice(count)
         past = len(self.kept)

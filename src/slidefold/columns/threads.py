@@ -1,4 +1,4 @@
-"""Frames over several threads: each folds a share of them, and starts with a window of its own."""
+"""Fold frames in several threads; each thread folds a share and starts with an empty window."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARE = 1 << 15
 def fold_frames(
     algorithm: str, operator: Operator, values: Any, lo: Ints, hi: Ints, threads: int
 ) -> tuple[Any, Array]:
-    """Fold natively: results, and which of them there are."""
+    """Fold natively; return the results and a mask of those that are not null."""
     shares = min(threads, len(lo) // SHARE)
     if shares > 1 and _without_gil(values):
         cuts = [len(lo) * i // shares for i in range(shares + 1)]
@@ -51,5 +51,5 @@ def _without_gil(values: Any) -> bool:
 def require_threads(threads: Any) -> int:
     """Check a number of threads."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise DefinitionError(f"threads is a number of them, 1 or more, got {threads!r}")
+        raise DefinitionError(f"expected threads to be an integer >= 1, got {threads!r}")
     return threads

@@ -35,7 +35,7 @@ def user_column(operator: UserOperator, data: Any, valid: Array) -> Any:
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             reason = str(error).splitlines()[0]
             raise ValueTypeError(
-                f"the results of {operator.name} make no column: {reason}"
+                f"the results of {operator.name} do not fit a column: {reason}"
             ) from None
     mask = None if valid.all() else pa.array(~valid)
     if data.dtype.names is None:

@@ -1,4 +1,4 @@
-"""Between Arrow columns and what kernels fold: whole numbers, floats, strings.
+"""Convert between Arrow columns and what kernels fold: integers, floats, strings.
 
 Values that only need to be compared travel as numbers in the same order, and come back as what they
 were; so any type that sorts can be folded by comparing.
@@ -24,7 +24,7 @@ _EXACT = Context(prec=80)
 
 
 def is_temporal(kind: Any) -> bool:
-    """Tell whether a type is a date, a time or a duration; months vary in length."""
+    """Tell whether a type is a date, a time or a duration; intervals of months are not."""
     return bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
 
 
@@ -72,7 +72,7 @@ def real_numbers(values: Any) -> Array:
 
 
 def _decimal_floats(values: Any) -> Array:
-    """Return the floats nearest to decimals, as Arrow does not: 99.99 is not 99.99000000000001."""
+    """Return the floats nearest to decimals; Arrow makes 99.99000000000001 of 99.99."""
     whole, scale = whole_decimals(values), values.type.scale
     # One division of two numbers that floats hold rounds once.
     if whole is not None and 0 <= scale <= 22 and (np.abs(whole) <= 1 << 53).all():
@@ -81,7 +81,7 @@ def _decimal_floats(values: Any) -> Array:
 
 
 def decimal_codes(values: Any) -> Any:
-    """Return decimals as live windows read them: as integers of their last digit, or as strings.
+    """Return decimals as live windows read them: integers of their last digit, or strings.
 
     Of more than 18 digits they are strings of digits, one length for all.
     """
@@ -103,7 +103,7 @@ def whole_decimals(values: Any) -> Array | None:
 
 
 def decimal_steps(values: Any) -> tuple[Array | None, int]:
-    """Return decimals as integers of their last digit, less a number that is returned too.
+    """Return decimals as integers of their last digit minus an offset, and the offset.
 
     None if even what is left of them needs more than 64 bits. There must be no nulls.
     """
@@ -134,7 +134,7 @@ def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:
 
 
 def comparable(values: Any) -> tuple[Array, Restore]:
-    """Return numbers in the order of the values, and how results become values again.
+    """Return numbers in the order of the values, and a function that restores values.
 
     >>> numbers, restore = comparable(pa.array(["b", "a", "c"]))
     >>> restore(np.array([numbers.min(), numbers.max()]), np.array([True, True])).to_pylist()
