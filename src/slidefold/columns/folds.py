@@ -266,7 +266,7 @@ def _range(task: Task) -> Any:
         made = pa.decimal256 if pa.types.is_decimal256(kind) else pa.decimal128
         return apart.cast(made(digits, kind.scale))
     except pa.ArrowInvalid:
-        raise ResultOverflowError(f"a range does not fit {kind}") from None
+        raise ResultOverflowError(f"a range needs more than {kind} holds") from None
 
 
 def _bits(task: Task) -> Any:
