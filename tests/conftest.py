@@ -31,3 +31,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # A hash, as every nth case would be the same algorithm again and again.
         if marker is not None and crc32(item.nodeid.encode()) % marker.args[0] != 0:
             item.add_marker(pytest.mark.exhaustive)
+    # Spark's tests mostly wait, and share one session: they start first, beside all others.
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
