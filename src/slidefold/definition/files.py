@@ -82,8 +82,8 @@ def read(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Mistakes]:
     ...     print(f"{key}: {error}")
     columns.total.colums: the column 'total' has an unknown key 'colums'; did you mean 'columns'?
     columns.total.operator: the column 'total' has an unknown operator 'summ'; did you mean 'sum'?
-    columns.total.over: '1 hour' is not a duration such as '90s', '15m' or '1h30m' (units: ns, us, \
-ms, s, m, h, d, w)
+    columns.total.over: expected a duration such as '90s', '15m' or '1h30m', got '1 hour' (units: \
+ns, us, ms, s, m, h, d, w)
     """
     mistakes: Mistakes = []
     if is_deep(saved):
