@@ -30,7 +30,7 @@ from slidefold.errors import OperatorError, ValueTypeError, WindowError
 def _spread(
     times: tuple[str, str], unit: Callable[[float, float], float], keyed: str = ""
 ) -> Record:
-    """Return the record of an operator over deviations, given its scaling for times and its unit."""
+    """Return the record of an operator, given its scaling for times and its unit."""
     return Record(
         key_types=NUMBERS,
         travel=Numbers(unsigned="differences", times=times),

@@ -36,7 +36,7 @@ def _counters(params: dict[str, Any]) -> int:
 
 _ASKED = Record(types=KEYS, travel=as_asked, column="sketch", reads="hashed")
 
-# 128 MiB hold 10^8 values at 1% false positives; with 64 hashes at best 1 in 2^64 is one.
+# 128 MiB hold 10^8 values with 1% false positives; 64 hashes allow a rate down to 2^-64.
 MOST_BITS, MOST_HASHES = 2**30, 64
 MOST_COUNTERS = 2**26  # the counters of a count-min table of 512 MiB
 
