@@ -145,11 +145,13 @@ def decayed_mean(
         try:
             nanoseconds(half_life)
         except WindowError as error:
-            raise OperatorError(f"half_life of decayed_mean is not valid: {error}") from None
+            raise OperatorError(
+                f"half_life of decayed_mean must be a number or a duration > 0: {error}"
+            ) from None
         if x is None and key_dtype not in TIMES:
             raise OperatorError(
-                f"half_life={half_life!r} needs a key_dtype such as 'timestamp', got "
-                f"{key_dtype!r}: give a number as half_life, or change key_dtype"
+                f"half_life={half_life!r} needs times, such as key_dtype='timestamp', got "
+                f"key_dtype={key_dtype!r}: give a number as half_life, or change key_dtype"
             )
         kept = half_life
     else:
