@@ -92,7 +92,7 @@ GUESSES = {
     "no parameter": (
         'operator = "histogram", columns = "x", over = 5',
         "columns.c.operator",
-        "has no 'edges', which histogram needs beside it",
+        "has no 'edges', but histogram needs it",
     ),
     "a parameter twice": (
         'operator = "quantile", columns = "x", q = 0.9, params = { q = 0.5 }, over = 5',
@@ -102,12 +102,12 @@ GUESSES = {
     "one of another's": (
         'operator = "struct", q = 0.9, parts = { n = { operator = "count" } }, over = 5',
         "columns.c.q",
-        "has no 'q'",
+        "has an unknown key 'q'",
     ),
     "of an operator of one's own": (
         'operator = "my.module:Name", params = { q = 0.9 }, over = 5',
         "columns.c.operator",
-        "parameters, which 'my.module:Name' does not take",
+        "parameters, but 'my.module:Name' takes none",
     ),
     "a window in words": (
         'operator = "count", over = "session 20m"',

@@ -81,7 +81,7 @@ CASES = {
         '["1h", "6h"]',
         '"1 hour"',
         "features.columns.n.over",
-        "'1 hour' is not a duration",
+        "got '1 hour'",
     ),
     "no such times": (
         'on = "ts"',

@@ -29,7 +29,7 @@ def test_wrong_lists_of_windows() -> None:
     with pytest.raises(DefinitionError, match="a list of at least one window"):
         sf.count().over([])
     for wrong in (sf.session("5m"), sf.time(10), sf.delta(5, on="km")):
-        with pytest.raises(WindowError, match="give it a column of its own"):
+        with pytest.raises(WindowError, match="define a separate column for it"):
             sf.sum("x").over(["1h", wrong])
     with pytest.raises(WindowError, match="a window is a duration"):
         sf.sum("x").over(["1h", True])
@@ -55,5 +55,5 @@ def test_a_misspelt_argument() -> None:
     given: Any = "1h"
     with pytest.raises(DefinitionError, match=r"got '1h'; did you mean 'every'\?"):
         sf.rolling(on="t", evry=given, n=sf.count().over(5))
-    with pytest.raises(DefinitionError, match="columns is a dict of columns"):
+    with pytest.raises(DefinitionError, match="columns must be a dict of columns"):
         sf.rolling(on="t", columns=given)

@@ -63,7 +63,7 @@ def test_theta_tells_large_integers_apart() -> None:
     assert pushed(sf.theta(), numbers).get_estimate() == 3
     found = over_all(sf.theta("x"), x=pa.array(numbers, pa.uint64())).to_pylist()[-1]
     assert compact_theta_sketch.deserialize(found).get_estimate() == 3
-    with pytest.raises(ValueTypeError, match="expected an integer of 64 bits"):
+    with pytest.raises(ValueTypeError, match="expected a 64-bit integer"):
         pushed(sf.theta(), [2**64])
 
 

@@ -207,9 +207,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(sf.errors.DefinitionError, match="late='side' needs one result a row"):
         every.live(lateness=1, late="side")
     live = definition.live(lateness="1h", late="side")
-    with pytest.raises(
-        sf.errors.ValueTypeError, match="'1h' is a duration, and 't' counts in plain"
-    ):
+    with pytest.raises(sf.errors.ValueTypeError, match="'1h' is a duration, but 't' holds plain"):
         live.feed(given_rows((1, "a", 1)))
     with pytest.raises(sf.errors.ColumnError, match="a column 'late' already"):
         live.feed(given_rows((1, "a", 1)).append_column("late", [[1]]))

@@ -52,20 +52,20 @@ def test_a_compile_failure_has_no_colours() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"lift": lambda x: x}, "lift {}: a tuple (n, sum) is due, got float64"),
-        ({"lift": lambda x: (1, x, x)}, "lift {}: a tuple (n, sum) of 2 is due, got one of 3"),
-        ({"lift": lambda x: (x, x)}, "lift {}: for n an integer (i8) is due, got float64"),
-        ({"lower": lambda s: "x"}, "lower {}: a number (f8) is due, got unicode_type"),
+        ({"lift": lambda x: x}, "lift {}: expected a tuple (n, sum), got float64"),
+        ({"lift": lambda x: (1, x, x)}, "lift {}: expected a tuple (n, sum), got a tuple of 3"),
+        ({"lift": lambda x: (x, x)}, "lift {}: n: expected an integer (i8), got float64"),
+        ({"lower": lambda s: "x"}, "lower {}: expected a number (f8), got unicode_type"),
         (
             {"combine": lambda a, b: b, "newer_wins": lambda a, b: b.n},
-            "newer_wins {}: a bool (b1) is due, got int64",
+            "newer_wins {}: expected a bool (b1), got int64",
         ),
     ],
 )
 def test_compiled_results_of_another_type(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(OperatorError) as caught:
         make("recalc", made(summing(**changes), compile="require"))
-    assert str(caught.value) == sentence.format("of operator Summing returned something else")
+    assert str(caught.value) == sentence.format("of operator Summing returned a wrong value")
 
 
 @needs_numba
@@ -90,7 +90,7 @@ def test_a_state_that_is_too_large_to_compile() -> None:
         lower=lambda s: s[599],
     )
     options = {"state": dict.fromkeys(names, "f8"), "returns": "f8"}
-    with pytest.raises(OperatorError, match="has 4808 bytes, more than the 4096 that compile"):
+    with pytest.raises(OperatorError, match="has 4808 bytes, but at most 4096 can be compiled"):
         make("recalc", made(wide, **options))
     plain = make("recalc", made(wide, **options, compile="auto"))
     assert plain.slide([1.0, 2.0], 2).tolist() == [1.0, 3.0]

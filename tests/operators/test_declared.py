@@ -21,37 +21,37 @@ def refused(sentence: str, cls: type | None = None, **options: Any) -> None:
 
 
 def test_declarations() -> None:
-    refused("state is a dict", state={})
-    refused("state is a dict", state=["n"])
-    refused("named by an identifier, got 'a b'", state={"a b": "i8"})
-    refused("named by an identifier, got 'class'", state={"class": "i8"})
-    refused("named by an identifier, got 3", state={3: "i8"})
-    refused("may not start with '_', got '_n'", state={"_n": "i8"})
-    refused("state: n has type 'int8', not one of b1, i1", state={"n": "int8"})
-    refused("state: n has type 'f9', not one of b1", state={"n": "f9", "sum": "f8"})
+    refused("state must be a dict", state={})
+    refused("state must be a dict", state=["n"])
+    refused("must be an identifier, got 'a b'", state={"a b": "i8"})
+    refused("must be an identifier, got 'class'", state={"class": "i8"})
+    refused("must be an identifier, got 3", state={3: "i8"})
+    refused("must not start with '_', got '_n'", state={"_n": "i8"})
+    refused("the type of n in state must be one of b1, i1", state={"n": "int8"})
+    refused("the type of n in state must be one of b1", state={"n": "f9", "sum": "f8"})
     refused("did you mean 'f8'?", state={"n": "i8", "sum": "float64"})
     refused("did you mean 'i8'?", state={"n": int, "sum": "f8"})
-    refused("state: n has type None", state={"n": None})
-    refused("state= needs returns=", returns=None)
-    refused("returns: lower has type 'float'", returns="float")
-    refused("returns is a dict", returns={})
-    refused("inputs is a tuple of types", inputs=3)
-    refused("inputs is a tuple of types", inputs=())
-    refused("inputs: x has type 'f9'", inputs="f9")
-    refused("takes 1 values, inputs= says 2", inputs=("f8", "f8"))
-    refused("takes no value", summing(lift=lambda: (1, 1.0)))
+    refused("got None", state={"n": None})
+    refused("has state= but no returns=", returns=None)
+    refused("the type of lower in returns must be", returns="float")
+    refused("returns must be a dict", returns={})
+    refused("inputs must be a tuple of types", inputs=3)
+    refused("inputs must be a tuple of types", inputs=())
+    refused("the type of x in inputs must be", inputs="f9")
+    refused("takes 1 values, but inputs= has 2", inputs=("f8", "f8"))
+    refused("must take at least one value", summing(lift=lambda: (1, 1.0)))
     refused("combine of operator Summing must take 2 arguments", summing(combine=lambda a: a))
     refused("lower of operator Summing must take 1 argument", summing(lower=lambda: 1))
     refused("identity of operator Summing must take 0 arguments", summing(identity=lambda x: x))
-    refused("compile is one of require, auto, never, got 'yes'", compile="yes")
-    refused("commutative is True or False, got 1", commutative=1)
-    refused("version is a whole number from 1 on, got 0", version=0)
+    refused("compile must be one of require, auto, never, got 'yes'", compile="yes")
+    refused("commutative must be True or False, got 1", commutative=1)
+    refused("version must be an integer >= 1, got 0", version=0)
     for word in ("returns", "inputs", "compile"):
-        with pytest.raises(OperatorError, match=f"{word}= needs state="):
+        with pytest.raises(OperatorError, match=f"has {word}= but no state="):
             sf.operator(**{word: "f8" if word != "compile" else "auto"})(summing())  # type: ignore[call-overload]
     with pytest.raises(OperatorError, match="not both"):
         sf.operator(summing(), state=STATE)  # type: ignore[call-overload]
-    with pytest.raises(OperatorError, match="decorates a class"):
+    with pytest.raises(OperatorError, match="must decorate a class"):
         sf.operator(state=STATE, returns="f8")(len)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stat"):
         sf.operator(stat=STATE)(summing())  # type: ignore[call-overload]
@@ -59,9 +59,11 @@ def test_declarations() -> None:
 
 def test_options_that_do_not_exist() -> None:
     wrong: Any = sf.operator
-    with pytest.raises(OperatorError, match=r"operator has no retruns=; did you mean returns="):
+    with pytest.raises(
+        OperatorError, match=r"operator has no argument retruns=; did you mean returns="
+    ):
         wrong(state=STATE, retruns="f8")
-    with pytest.raises(OperatorError, match=r"no colour=; there are state=, .*, version=$"):
+    with pytest.raises(OperatorError, match=r"no argument colour=; it takes state=, .*, version=$"):
         wrong(colour=1)
 
 
@@ -135,31 +137,31 @@ def test_a_function_that_changes_its_argument_is_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"lift": lambda x: x}, "lift {}: a tuple (n, sum) is due, got 1.0 (float)"),
-        ({"lift": lambda x: [1, x]}, "lift {}: a tuple (n, sum) is due, got [1, 1.0] (list)"),
-        ({"lift": lambda x: (1, x, x)}, "lift {}: a tuple (n, sum) of 2 is due, got one of 3"),
-        ({"lift": lambda x: (1.5, x)}, "lift {}: for n an integer (i8) is due, got 1.5 (float)"),
-        ({"lift": lambda x: (2**63, x)}, "lift {}: for n an integer (i8) is due, got 922337203"),
-        ({"lift": lambda x: (1, "x")}, "lift {}: for sum a number (f8) is due, got 'x' (str)"),
-        ({"lift": lambda x: (1, 10**400)}, "lift {}: for sum a number (f8) is due, got 1000000"),
+        ({"lift": lambda x: x}, "lift {}: expected a tuple (n, sum), got 1.0 (float)"),
+        ({"lift": lambda x: [1, x]}, "lift {}: expected a tuple (n, sum), got [1, 1.0] (list)"),
+        ({"lift": lambda x: (1, x, x)}, "lift {}: expected a tuple (n, sum), got a tuple of 3"),
+        ({"lift": lambda x: (1.5, x)}, "lift {}: n: expected an integer (i8), got 1.5 (float)"),
+        ({"lift": lambda x: (2**63, x)}, "lift {}: n: expected an integer (i8), got 922337203"),
+        ({"lift": lambda x: (1, "x")}, "lift {}: sum: expected a number (f8), got 'x' (str)"),
+        ({"lift": lambda x: (1, 10**400)}, "lift {}: sum: expected a number (f8), got 1000000"),
         (
             {"combine": lambda a, b: None},
-            "combine {}: a tuple (n, sum) is due, got None (NoneType)",
+            "combine {}: expected a tuple (n, sum), got None (NoneType)",
         ),
-        ({"lower": lambda s: None}, "lower {}: a number (f8) is due, got None (NoneType)"),
-        ({"identity": lambda: (0,)}, "identity {}: a tuple (n, sum) of 2 is due, got one of 1"),
+        ({"lower": lambda s: None}, "lower {}: expected a number (f8), got None (NoneType)"),
+        ({"identity": lambda: (0,)}, "identity {}: expected a tuple (n, sum), got a tuple of 1"),
     ],
 )
 def test_results_of_another_shape(changes: dict[str, Any], sentence: str) -> None:
-    said = str(raised(summing(**changes)))
-    assert said.startswith(sentence.format("of operator Summing returned something else"))
+    message = str(raised(summing(**changes)))
+    assert message.startswith(sentence.format("of operator Summing returned a wrong value"))
 
 
 def test_newer_wins_says_true_or_false() -> None:
     cls = summing(combine=lambda a, b: b, newer_wins=lambda a, b: 1)
     window = make("slick_deque", made(cls, compile="never"))
     window.insert(1.0)
-    with pytest.raises(OperatorError, match=r"newer_wins .*: a bool \(b1\) is due, got 1 \(int\)"):
+    with pytest.raises(OperatorError, match=r"newer_wins .*: expected a bool \(b1\), got 1 \(int"):
         window.insert(2.0)
 
 
@@ -191,25 +193,26 @@ def test_a_bare_operator_lets_its_exception_out_with_a_note() -> None:
 
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize(
-    ("cls", "value", "sentence"),
+    ("cls", "value", "expected", "got"),
     [
-        (LongestRise, "x", "a number (f"),
-        (LongestRise, 10**400, "a number (f"),
-        (Latest, 1.0, "a tuple (value, rank) is due, got 1.0"),
-        (Latest, (1.0,), "a tuple (value, rank) is due, got (1.0,)"),
-        (Latest, (1.0, 2.5), "an integer (i"),
-        (Latest, (1.0, 2**63), "an integer"),
-        (Narrow, (1, 2, 3.0), "a bool (b1) is due, got 1 (int)"),
-        (Narrow, (True, 128, 3.0), "an integer (i1) is due, got 128 (int)"),
+        (LongestRise, "x", "a number (f", "'x'"),
+        (LongestRise, 10**400, "a number (f", "1000000"),
+        (Latest, 1.0, "a tuple (value, rank)", "1.0"),
+        (Latest, (1.0,), "a tuple (value, rank)", "(1.0,)"),
+        (Latest, (1.0, 2.5), "an integer (i", "2.5"),
+        (Latest, (1.0, 2**63), "an integer", "922337203"),
+        (Narrow, (1, 2, 3.0), "a bool (b1)", "1 (int)"),
+        (Narrow, (True, 128, 3.0), "an integer (i1)", "128 (int)"),
     ],
 )
-def test_events(build: str, cls: type, value: Any, sentence: str) -> None:
+def test_events(build: str, cls: type, value: Any, expected: str, got: str) -> None:
     if build == "require":
         pytest.importorskip("numba")
     window = make("daba_lite", built(cls, build))
     with pytest.raises(ValueTypeError) as caught:
         window.insert(value)
-    assert sentence in str(caught.value)
+    assert expected in str(caught.value)
+    assert f", got {got}" in str(caught.value)
     assert len(window) == 0
 
 
@@ -220,28 +223,29 @@ def test_columns(build: str) -> None:
     rise, latest = built(LongestRise, build), built(Latest, build)
     floats = np.arange(6.0)
 
-    def said(operator: Any, values: Any) -> str:
-        found = set()
+    def message(operator: Any, values: Any) -> str:
+        messages = set()
         for name in ("two_stacks_lite", "recalc"):
             with pytest.raises(ValueTypeError) as caught:
                 make(name, operator).slide(values, 2)
-            found.add(str(caught.value))
-        (sentence,) = found
+            messages.add(str(caught.value))
+        (sentence,) = messages
         return sentence
 
-    due = "a one-dimensional contiguous array of float64 is due, got "
-    assert said(rise, floats.astype("f4")) == due + "float32"
-    assert said(rise, floats.reshape(2, 3)) == due + "float64 of 2 dimensions"
-    assert said(rise, floats[::2]) == due + "float64 that is not contiguous or not aligned"
-    assert said(rise, 3.0) == due + "float"
-    assert said(rise, None) == due + "NoneType"
-    assert said(rise, floats.astype(">f8")) == due + ">f8"
-    assert said(rise, [1.0, "x"]) == "a number (f8) is due, got 'x' (str)"
-    assert said(latest, floats) == "a tuple of columns (value, rank) is due, got ndarray"
-    assert said(latest, (floats,)) == "a tuple of columns (value, rank) is due, got 1 of them"
-    assert "array of int64 is due, got float64" in said(latest, (floats, floats))
-    assert said(latest, (floats, np.arange(5))) == (
-        "the columns (value, rank) differ in length: 6 and 5"
+    expected = "expected a one-dimensional contiguous array of float64, got "
+    assert message(rise, floats.astype("f4")) == expected + "float32"
+    assert message(rise, floats.reshape(2, 3)) == expected + "float64 with 2 dimensions"
+    assert message(rise, floats[::2]) == expected + "float64 that is not contiguous or not aligned"
+    assert message(rise, 3.0) == expected + "float"
+    assert message(rise, None) == expected + "NoneType"
+    assert message(rise, floats.astype(">f8")) == expected + ">f8"
+    assert message(rise, [1.0, "x"]) == "expected a number (f8), got 'x' (str)"
+    columns = "expected a tuple of columns (value, rank), got "
+    assert message(latest, floats) == columns + "ndarray"
+    assert message(latest, (floats,)) == columns + "a tuple of 1"
+    assert "array of int64, got float64" in message(latest, (floats, floats))
+    assert message(latest, (floats, np.arange(5))) == (
+        "the columns (value, rank) must have equal lengths, got 6 and 5"
     )
     locked = floats.copy()
     locked.flags.writeable = False

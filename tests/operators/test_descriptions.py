@@ -79,10 +79,10 @@ def test_differ_by_what_they_fold(name: str) -> None:
 
 
 def test_two_columns_or_none() -> None:
-    with pytest.raises(sf.errors.OperatorError, match="2 columns are due, got 1"):
+    with pytest.raises(sf.errors.OperatorError, match="expected 2 columns, got 1"):
         sf.max_by("x")
     for operator in (sf.covariance, sf.correlation, sf.trend):
-        with pytest.raises(sf.errors.OperatorError, match="2 columns are due, got 1"):
+        with pytest.raises(sf.errors.OperatorError, match="expected 2 columns, got 1"):
             operator("x")
     with pytest.raises(sf.errors.OperatorError, match="at least one feature"):
         sf.naive_bayes("label")

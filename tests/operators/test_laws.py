@@ -190,7 +190,7 @@ def test_overflow_that_compiled_code_does_not_notice() -> None:
         lower = staticmethod(lambda state: int(state.x) * 2**62)
 
     said = broken(Wrapped, [4.0, 1.0])
-    assert "lower of operator Wrapped returned something else: an integer (i8) is due" in said
+    assert "lower of operator Wrapped returned a wrong value: expected an integer (i8)" in said
 
 
 @needs_numba

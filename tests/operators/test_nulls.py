@@ -211,7 +211,7 @@ def test_count() -> None:
 
 def test_nulls_are_skip_or_keep() -> None:
     for make_operator in (sf.first, sf.last, sf.nth, sf.collect):
-        with pytest.raises(sf.errors.OperatorError, match="nulls='skip' or nulls='keep'"):
+        with pytest.raises(sf.errors.OperatorError, match="must be 'skip' or 'keep'"):
             make_operator(nulls="drop")
 
 

@@ -149,7 +149,7 @@ def test_no_algorithm_folds_it() -> None:
 
 @pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "x", None, True])
 def test_a_share_is_due(q: Any) -> None:
-    with refused(OperatorError, "q from 0 to 1"):
+    with refused(OperatorError, "q of quantile must be a number from 0 to 1"):
         sf.quantile("x", q)
 
 

@@ -122,7 +122,7 @@ def test_the_definition_is_checked() -> None:
 
             def lower(self) -> Any: ...
 
-    with pytest.raises(OperatorError, match="decorates a class"):
+    with pytest.raises(OperatorError, match="must decorate a class"):
         sf.operator(lambda: None)  # type: ignore[call-overload]
 
 

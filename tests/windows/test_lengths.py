@@ -127,34 +127,38 @@ def test_nanoseconds_are_not_lost() -> None:
 
 WRONG: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no unit": (lambda: sf.time(np.timedelta64(5)), WindowError, "with a unit from weeks to nano"),
-    "months": (lambda: sf.time(np.timedelta64(5, "M")), WindowError, "months and years differ"),
+    "months": (lambda: sf.time(np.timedelta64(5, "M")), WindowError, "months and years vary"),
     "finer": (lambda: sf.time(np.timedelta64(5, "ps")), WindowError, "from weeks to nanoseconds"),
     "no time": (lambda: sf.time(np.timedelta64("NaT")), WindowError, "got NaT"),
     "negative": (lambda: sf.time(np.timedelta64(-5, "s")), WindowError, "must be positive"),
     "zero": (lambda: sf.count().over(np.timedelta64(0, "s")), WindowError, "must be positive"),
-    "long": (lambda: sf.time(np.timedelta64(2**60, "W")), WindowError, "fit 292 years"),
+    "long": (lambda: sf.time(np.timedelta64(2**60, "W")), WindowError, "at most 292 years"),
     "gap": (lambda: sf.session(np.timedelta64(5)), WindowError, "with a unit"),
     "every": (
         lambda: rolled("1h", every=np.timedelta64(1, "Y")),
         WindowError,
-        "months and years differ",
+        "months and years vary",
     ),
     "half-life": (
         lambda: sf.decayed_mean("x", "ts", half_life=np.timedelta64(-1, "s")),
         OperatorError,
-        "half_life > 0",
+        "half_life of decayed_mean must be",
     ),
     "lateness": (
         lambda: sf.Window(sf.sum(), "1h", lateness=np.timedelta64(-1, "s")),
         WindowError,
-        "a lateness is a duration or number >= 0",
+        "lateness must be a duration or a number >= 0",
     ),
     "number of rows": (
         lambda: sf.rows(np.timedelta64(5, "s")),  # type: ignore[arg-type]
         WindowError,
         "an integer n",
     ),
-    "offset": (lambda: rolled("1h", every="1h", offset=-5), WindowError, "a finite offset > 0"),
+    "offset": (
+        lambda: rolled("1h", every="1h", offset=-5),
+        WindowError,
+        "offset of every must be > 0",
+    ),
 }
 
 

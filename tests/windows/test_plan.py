@@ -83,7 +83,7 @@ def test_wrong_wishes() -> None:
         sf.Window(sf.max(), sf.session("5m"))  # type: ignore[arg-type]
     with pytest.raises(OperatorError, match="expected an operator"):
         sf.plan("max", sf.rows(5))  # type: ignore[arg-type]
-    with pytest.raises(WindowError, match=r"a window is a duration such as '1h', .* got 5.0"):
+    with pytest.raises(WindowError, match=r"a window must be a duration such as '1h', .* got 5.0"):
         sf.plan(sf.max(), 5.0)  # type: ignore[arg-type]
 
 

@@ -29,7 +29,7 @@ def every(step: Any, *, by: str = "k", days: int = 3650) -> sf.Rolling:
 
 
 def test_the_results_of_each_key_count() -> None:
-    told = f"every='1us' gives {COUNT:,} results for 4 rows, more than .* give a longer every"
+    told = f"every='1us' gives {COUNT:,} results for 4 rows, more than .* use a longer every"
     with pytest.raises(DataError, match=told):
         every("1us").run(YEARS)
     assert len(every("1d").run(YEARS)) == DAYS
@@ -58,7 +58,7 @@ def test_the_limit_is_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_limit_is_31_bits_where_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "memory", lambda: 2**60)
     results.require_results(2**31 - 1, "every=1", 1, 1)
-    with pytest.raises(DataError, match="more than 2,147,483,647, the most of a run"):
+    with pytest.raises(DataError, match="more than the limit of 2,147,483,647 per run"):
         results.require_results(2**31, "every=1", 1, 1)
 
 

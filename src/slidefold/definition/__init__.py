@@ -1,1 +1,1 @@
-"""What a user writes, and nothing that runs: operators, windows, definitions, their files."""
+"""Definitions, without any engine: operators, windows, rolling definitions, their files."""

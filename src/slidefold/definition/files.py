@@ -1,4 +1,4 @@
-"""A definition as plain values, as JSON and TOML have them, and back."""
+"""Convert definitions to plain values, as in JSON and TOML files, and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from slidefold.errors import ColumnError, DefinitionError, SlidefoldError, Windo
 if TYPE_CHECKING:
     from slidefold.definition.rolling import Rolling
 
-# Each with the key it is at, such as columns.total.over.
+# Errors, each with the key where it occurred, such as columns.total.over.
 Mistakes = list[tuple[str, SlidefoldError]]
 _KEYS = ("on", "by", "every", "offset", "order", "columns")
 _COLUMN_KEYS = (
@@ -49,7 +49,7 @@ _WINDOWS = (
 
 
 def to_dict(definition: Rolling) -> dict[str, Any]:
-    """Return a definition as plain values; what is not said is left out."""
+    """Return a definition as plain values, without arguments that have their defaults."""
     saved: dict[str, Any] = {"on": definition.on}
     if definition.by:
         saved["by"] = list(definition.by)
@@ -67,74 +67,75 @@ def to_dict(definition: Rolling) -> dict[str, Any]:
 
 
 def from_dict(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `rolling` that saved values say; the first mistake is raised."""
-    said, mistakes = read(saved)
+    """Return the arguments of `rolling` for saved values; raise the first mistake."""
+    arguments, mistakes = read(saved)
     if mistakes:
         raise mistakes[0][1]
-    return said
+    return arguments
 
 
 def read(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Mistakes]:
-    """Return the arguments of `rolling` that are right, and every mistake with its key.
+    """Return the valid arguments of `rolling`, and every mistake with its key.
 
     >>> column = {"operator": "summ", "colums": "x", "over": "1 hour"}
     >>> for key, error in read({"on": "ts", "columns": {"total": column}})[1]:
     ...     print(f"{key}: {error}")
-    columns.total.colums: the column 'total' has no 'colums'; did you mean 'columns'?
-    columns.total.operator: the column 'total' has the operator 'summ', which does not exist; did \
-you mean 'sum'?
-    columns.total.over: '1 hour' is not a duration such as '90s', '15m' or '1h30m' (units: ns, us, \
-ms, s, m, h, d, w)
+    columns.total.colums: the column 'total' has an unknown key 'colums'; did you mean 'columns'?
+    columns.total.operator: the column 'total' has an unknown operator 'summ'; did you mean 'sum'?
+    columns.total.over: expected a duration such as '90s', '15m' or '1h30m', got '1 hour' (units: \
+ns, us, ms, s, m, h, d, w)
     """
     mistakes: Mistakes = []
     if is_deep(saved):
-        deep = DefinitionError(f"a definition is nested more than {DEEP} levels deep")
+        deep = DefinitionError(f"a definition must not be nested more than {DEEP} levels deep")
         return {"columns": {}}, [("columns", deep)]
-    _require_known("a definition", saved, _KEYS, mistakes, "")
-    said = {key: value for key, value in saved.items() if key in _KEYS}
+    _require_known("the definition", saved, _KEYS, mistakes, "")
+    arguments = {key: value for key, value in saved.items() if key in _KEYS}
     if "on" not in saved or not isinstance(saved.get("columns"), Mapping):
         missing = "on" if "on" not in saved else "columns"
         mistakes.append(
             (missing, DefinitionError("a definition needs 'on' and a table of 'columns'"))
         )
     for key in ("every", "offset"):
-        if isinstance(said.get(key), Mapping):
+        if isinstance(arguments.get(key), Mapping):
             with _noting(mistakes, key):
-                said[key] = _window_in(said[key])
-    found: dict[str, Over] = {}
-    told = saved.get("columns")
-    for name, column in told.items() if isinstance(told, Mapping) else ():
+                arguments[key] = _window_in(arguments[key])
+    columns: dict[str, Over] = {}
+    tables = saved.get("columns")
+    for key, table in tables.items() if isinstance(tables, Mapping) else ():
         wrong: Mistakes = []
-        for each, single in _lengths(name, column, wrong):
-            if each in found:
-                twice = ColumnError(f"there would be two columns named {each!r}")
-                wrong.append((f"columns.{name}", twice))
-            elif (over := _column_in(each, f"columns.{name}", single, wrong)) is not None:
-                found[each] = over
-        # What is wrong with one of several lengths is mostly wrong with all: it is said once.
-        told_once: dict[str, SlidefoldError] = {}
-        for key, error in wrong:
-            told_once.setdefault(key, error)
-        mistakes += told_once.items()
-    said["columns"] = found
-    return said, mistakes
+        for name, single in _lengths(key, table, wrong):
+            if name in columns:
+                duplicate = ColumnError(
+                    f"two result columns are named {name!r}: rename one of them"
+                )
+                wrong.append((f"columns.{key}", duplicate))
+            elif (over := _column_in(name, f"columns.{key}", single, wrong)) is not None:
+                columns[name] = over
+        # The columns of a list of windows mostly share their mistakes: report each key once.
+        first_by_key: dict[str, SlidefoldError] = {}
+        for place, error in wrong:
+            first_by_key.setdefault(place, error)
+        mistakes += first_by_key.items()
+    arguments["columns"] = columns
+    return arguments, mistakes
 
 
 def _lengths(name: str, saved: Any, mistakes: Mistakes) -> Iterator[tuple[str, Any]]:
-    """A column over a list of lengths is one for each: delay over 1h and 6h, delay_1h, delay_6h."""
+    """Yield one column per window of a list: delay over 1h and 6h gives delay_1h and delay_6h."""
     lengths = saved.get("over") if isinstance(saved, Mapping) else None
     if not isinstance(lengths, list | tuple):
         yield name, saved
         return
-    if not lengths or not all(isinstance(each, int | str) for each in lengths):
+    if not lengths or not all(isinstance(length, int | str) for length in lengths):
         error = DefinitionError(
-            f"the column {name!r} has a list of windows that are not all durations or numbers of "
-            "rows: give each a column of its own"
+            f"a list of windows must hold durations and numbers of rows, got {short(lengths)} in "
+            f"the column {name!r}: define a separate column for every other window"
         )
         mistakes.append((f"columns.{name}.over", error))
         return
-    for each in lengths:
-        yield f"{name}_{str(each).replace(' ', '')}", {**saved, "over": each}
+    for length in lengths:
+        yield f"{name}_{str(length).replace(' ', '')}", {**saved, "over": length}
 
 
 @contextmanager
@@ -175,22 +176,23 @@ def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | No
         window = _over_in(saved["over"])
     if len(mistakes) > before or operator is None:
         return None
-    said = {each: saved[each] for each in ("closed", "min_count", "algorithm") if each in saved}
+    options = {name: saved[name] for name in ("closed", "min_count", "algorithm") if name in saved}
     with _noting(mistakes, key):
-        return operator.over(window, **said)
+        return operator.over(window, **options)
     return None
 
 
-def _over_in(told: Any) -> WindowKind:
-    if isinstance(told, Mapping):
-        return _window_in(told)
-    if isinstance(told, bool) or not isinstance(told, (str, Integral, timedelta, *KINDS.values())):
-        raise DefinitionError(f"a window is {_WINDOWS}; got {short(told)}")
+def _over_in(given: Any) -> WindowKind:
+    if isinstance(given, Mapping):
+        return _window_in(given)
+    kinds = (str, Integral, timedelta, *KINDS.values())
+    if isinstance(given, bool) or not isinstance(given, kinds):
+        raise DefinitionError(f"a window must be {_WINDOWS}; got {short(given)}")
     try:
-        return window_of(told)
+        return window_of(given)
     except WindowError as error:
-        named = [kind for kind in KINDS if isinstance(told, str) and kind in told.lower()]
-        raise WindowError(f"{error}; a window is {_WINDOWS}") if named else error from None
+        named = [kind for kind in KINDS if isinstance(given, str) and kind in given.lower()]
+        raise WindowError(f"{error}; a window must be {_WINDOWS}") if named else error from None
 
 
 def _operator_out(operator: Operator) -> dict[str, Any]:
@@ -219,7 +221,7 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
 def _operator_in(
     where: str, saved: Any, keys: tuple[str, ...], mistakes: Mistakes, key: str
 ) -> Operator:
-    """Return the operator that a table names; keys that it does not know are noted."""
+    """Return the operator of a table; add unknown keys to the mistakes."""
     if not isinstance(saved, Mapping) or "operator" not in saved:
         raise DefinitionError(
             f'{where} needs a table such as {{ operator = "mean", columns = "price" }}, got '
@@ -227,37 +229,39 @@ def _operator_in(
         )
     name = saved["operator"]
     if not isinstance(name, str | OperatorFactory):
-        raise DefinitionError(f"{where} has an operator that is no name: {short(name)}")
+        raise DefinitionError(f"the operator of {where} must be a name, got {short(name)}")
     columns = saved.get("columns", [])
     columns = [columns] if isinstance(columns, str) else columns
-    if not isinstance(columns, list | tuple) or not all(isinstance(each, str) for each in columns):
-        raise DefinitionError(f"{where} has columns that are no names: {short(columns)}")
+    if not isinstance(columns, list | tuple) or not all(isinstance(item, str) for item in columns):
+        raise DefinitionError(f"the columns of {where} must be names, got {short(columns)}")
     if isinstance(name, OperatorFactory):
         return name(*columns)
     params = saved.get("params", {})
     if not isinstance(params, Mapping):
-        raise DefinitionError(f"{where} has params that are no table: {short(params)}")
+        raise DefinitionError(f"params of {where} must be a table, got {short(params)}")
     function: Any = NAMED.get(name)
     known = () if function is None else _parameters(function)
-    beside = {each: saved[each] for each in saved if each not in keys and each in known}
-    for each in (each for each in saved if each not in keys and each not in known):
-        likely = nearest(each, (*keys, *known)) or _taken(name, known)
-        mistakes.append((f"{key}.{each}", DefinitionError(f"{where} has no {each!r}{likely}")))
-    if twice := [each for each in beside if each in params]:
-        raise DefinitionError(f"{where} has {twice[0]!r} twice: in params and beside them")
+    others = [other for other in saved if other not in keys]
+    beside = {other: saved[other] for other in others if other in known}
+    for other in (other for other in others if other not in known):
+        hint = nearest(other, (*keys, *known)) or _taken(name, known)
+        error = DefinitionError(f"{where} has an unknown key {other!r}{hint}")
+        mistakes.append((f"{key}.{other}", error))
+    if duplicates := [param for param in beside if param in params]:
+        raise DefinitionError(f"{where} sets {duplicates[0]!r} twice: in params and beside it")
     params = {**params, **beside}
     if ":" in name or "parts" in saved or name == "struct":
         if params:
-            raise DefinitionError(f"{where} has parameters, which {name!r} does not take")
+            raise DefinitionError(f"{where} has parameters, but {name!r} takes none")
         if ":" in name:
             return _imported(where, name)(*columns)
         return _struct_in(where, name, saved, mistakes, key)
     if function is None:
         hint = _called(name) or nearest(name, NAMED)
-        raise DefinitionError(f"{where} has the operator {name!r}, which does not exist{hint}")
-    for each in signature(function).parameters.values():
-        if each.default is Parameter.empty and each.name in known and each.name not in params:
-            raise DefinitionError(f"{where} has no {each.name!r}, which {name} needs beside it")
+        raise DefinitionError(f"{where} has an unknown operator {name!r}{hint}")
+    for param in signature(function).parameters.values():
+        if param.default is Parameter.empty and param.name in known and param.name not in params:
+            raise DefinitionError(f"{where} has no {param.name!r}, but {name} needs it")
     try:
         return function(*columns, **params)  # type: ignore[no-any-return]
     except SlidefoldError:
@@ -271,105 +275,111 @@ def _struct_in(
 ) -> Operator:
     parts = saved.get("parts")
     if name != "struct" or not isinstance(parts, Mapping):
-        what = "has parts, which only a struct has" if name != "struct" else "needs a table parts"
-        raise DefinitionError(f"{where} {what}")
+        problem = (
+            f"has parts, but its operator is {name!r}: only a struct has parts"
+            if name != "struct"
+            else "is a struct and needs a table 'parts'"
+        )
+        raise DefinitionError(f"{where} {problem}")
     if "columns" in saved:
-        raise DefinitionError(f"{where} is a struct, whose parts have the columns")
-    told = {
-        part: _operator_in(f"{where}.{part}", each, _PART_KEYS, mistakes, f"{key}.parts.{part}")
-        for part, each in parts.items()
+        raise DefinitionError(f"{where} is a struct: give columns to its parts, not to the struct")
+    operators = {
+        part: _operator_in(f"{where}.{part}", table, _PART_KEYS, mistakes, f"{key}.parts.{part}")
+        for part, table in parts.items()
     }
-    return struct(**told)
+    return struct(**operators)
 
 
 def _parameters(function: Any) -> list[str]:
     """Return the parameters of an operator that are not its columns."""
-    found = signature(function).parameters.values()
-    told = [each for each in found if each.kind is not Parameter.VAR_POSITIONAL]
-    return [each.name for each in told if each.default is not None]
+    params = signature(function).parameters.values()
+    named = [param for param in params if param.kind is not Parameter.VAR_POSITIONAL]
+    return [param.name for param in named if param.default is not None]
 
 
 def _taken(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about a parameter that is not known: those that are."""
-    told = [each for each in known if not each.endswith("dtype")]
-    return f"; {name} takes {', '.join(told)}" if told else ""
+    """Return a hint that lists the parameters an operator takes."""
+    names = [param for param in known if not param.endswith("dtype")]
+    return f"; {name} takes {', '.join(names)}" if names else ""
 
 
 def _called(name: str) -> str:
-    """The end of a sentence about `quantile(0.9)` as a name: parameters go beside the operator."""
+    """Return a hint for a call as operator name, such as `quantile(0.9)`."""
     plain = name.partition("(")[0].strip()
     if plain == name or plain not in NAMED:
         return ""
-    params = [each for each in _parameters(NAMED[plain]) if not each.endswith("dtype")]
-    told = "".join(f", {each} = ..." for each in params[:1])
-    return f'; what it takes goes beside it: {{ operator = "{plain}"{told} }}'
+    params = [param for param in _parameters(NAMED[plain]) if not param.endswith("dtype")]
+    example = "".join(f", {param} = ..." for param in params[:1])
+    return f'; give parameters as keys: {{ operator = "{plain}"{example} }}'
 
 
 def _imported(where: str, name: str) -> OperatorFactory:
     module, _, path = name.partition(":")
-    found: Any = None
+    factory: Any = None
     reason = ""
     if all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         try:
-            found = import_module(module)
+            factory = import_module(module)
             for part in path.split("."):
-                found = getattr(found, part)
-        except Exception as error:  # whatever a module does while it is imported
-            found, reason = None, f": {error}"
-    if not isinstance(found, OperatorFactory):
+                factory = getattr(factory, part)
+        except Exception as error:  # a module may raise anything while it is imported
+            factory, reason = None, f": {error}"
+    if not isinstance(factory, OperatorFactory):
         raise DefinitionError(
             f"{where} has the operator {name!r}, which cannot be imported{reason}"
         )
-    return found
+    return factory
 
 
 def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
     saved: dict[str, Any] = {"kind": type(window).__name__.lower()}
-    for each in fields(window):  # type: ignore[arg-type]
-        if not each.compare:
+    for field in fields(window):  # type: ignore[arg-type]
+        if not field.compare:
             continue
-        value = getattr(window, each.name)
-        if each.name != "closed" or value != default:
-            saved[each.name] = _length(value)
+        value = getattr(window, field.name)
+        if field.name != "closed" or value != default:
+            saved[field.name] = _length(value)
     return saved
 
 
 def _window_in(saved: Mapping[str, Any]) -> WindowKind:
-    """Return a window from its table, with its `kind` or in short: `{ session = "30m" }`."""
-    said = dict(saved)
-    kind = said.pop("kind", None)
-    named = [key for key in said if key in KINDS]
+    """Return a window from its table, with a `kind` or in short form: `{ session = "30m" }`."""
+    arguments = dict(saved)
+    kind = arguments.pop("kind", None)
+    named = [key for key in arguments if key in KINDS]
     if kind is None and len(named) == 1:
         kind = named[0]
-        said[fields(KINDS[kind])[0].name] = said.pop(kind)
+        arguments[fields(KINDS[kind])[0].name] = arguments.pop(kind)
     cls = KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:
-        raise DefinitionError(f"a window is {_WINDOWS}; got {short(saved)}")
-    own = [each for each in fields(cls) if each.compare]
-    known = tuple(each.name for each in own)
-    for key in said:
+        raise DefinitionError(f"a window must be {_WINDOWS}; got {short(saved)}")
+    compared = [field for field in fields(cls) if field.compare]
+    known = tuple(field.name for field in compared)
+    for key in arguments:
         if key not in known:
-            raise DefinitionError(f"a {kind} window has no {key!r}{nearest(key, known)}")
-    for each in own:
-        if each.default is MISSING and each.name not in said:
-            raise DefinitionError(f"a {kind} window needs {each.name!r}; a window is {_WINDOWS}")
-    if "settled" in (each.name for each in fields(cls)) and "closed" not in said:
-        said["settled"] = False
+            raise DefinitionError(f"a {kind} window has no key {key!r}{nearest(key, known)}")
+    for field in compared:
+        if field.default is MISSING and field.name not in arguments:
+            raise DefinitionError(
+                f"a {kind} window needs {field.name!r}; a window must be {_WINDOWS}"
+            )
+    if "settled" in (field.name for field in fields(cls)) and "closed" not in arguments:
+        arguments["settled"] = False
     try:
-        return cls(**said)  # type: ignore[no-any-return]
+        return cls(**arguments)  # type: ignore[no-any-return]
     except TypeError as error:
-        raise DefinitionError(f"a {kind} window: {error}") from None
+        raise DefinitionError(f"a {kind} window is not valid: {error}") from None
 
 
 def _length(value: Any) -> Any:
-    """A timedelta as a string; anything else is plain already."""
+    """Return a timedelta as a string, and any other value unchanged."""
     return duration_text(value) if isinstance(value, timedelta) else value
 
 
 def _require_known(
     what: str, saved: Mapping[str, Any], known: tuple[str, ...], mistakes: Mistakes, key: str
 ) -> None:
-    for each in saved:
-        if each not in known:
-            error = DefinitionError(f"{what} has no {each!r}{nearest(each, known)}")
-            mistakes.append((f"{key}{each}", error))
+    for name in saved:
+        if name not in known:
+            error = DefinitionError(f"{what} has an unknown key {name!r}{nearest(name, known)}")
+            mistakes.append((f"{key}{name}", error))

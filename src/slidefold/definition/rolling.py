@@ -1,4 +1,4 @@
-"""The one definition: what is computed, over which windows, by key, in time order."""
+"""The definition: which columns to compute, over which windows, by key, in time order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from slidefold.errors import ColumnError, DefinitionError, nearest
 if TYPE_CHECKING:
     from slidefold.live import Live
 
-# A table of Arrow, a frame of pandas, Polars, Spark and the like: the same kind comes back.
+# An Arrow table, or a pandas, Polars or Spark frame: the result has the type of the input.
 Frame = TypeVar("Frame")
 _BOUNDS = ("window_start", "window_end")
 ARGUMENTS = ("on", "by", "every", "offset", "order", "columns")
@@ -29,7 +29,7 @@ ARGUMENTS = ("on", "by", "every", "offset", "order", "columns")
 
 @dataclass(frozen=True)
 class Leaf:
-    """One operator over one window: a column, or a field of a column that is a struct."""
+    """One operator over one window: a column, or a field of a struct column."""
 
     path: tuple[str, ...]
     operator: Operator
@@ -40,9 +40,9 @@ class Leaf:
 
 @dataclass(frozen=True, repr=False)
 class Rolling:
-    """Columns over sliding windows: a value that can be printed, compared, saved and run.
+    """A definition of columns over sliding windows; it can be printed, compared, saved and run.
 
-    Made by `slidefold.rolling`.
+    Create one with `slidefold.rolling`.
     """
 
     on: str
@@ -51,7 +51,7 @@ class Rolling:
     every: Any = None
     offset: Any = None
     order: str | tuple[str, ...] = ()
-    # The columns that order rows of equal time, where a larger definition says so.
+    # The columns that order rows of equal time, if a larger definition has already chosen them.
     peers: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,9 +63,9 @@ class Rolling:
             slide.check([over.window for _, over in self.items])
         names = [*self.by, *_BOUNDS] if slide is not None else []
         names += [name for name, _ in self.items]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ColumnError(f"there would be two columns named {twice!r}")
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate is not None:
+            raise ColumnError(f"two result columns are named {duplicate!r}: rename one of them")
         default = "right" if slide is None else slide.default_closed
         settled = tuple((name, over.settle(default)) for name, over in self.items)
         object.__setattr__(self, "items", settled)
@@ -79,31 +79,31 @@ class Rolling:
 
     @property
     def slide(self) -> Every | None:
-        """When there is a result; None for one an input row."""
+        """When results are computed; None for one result per input row."""
         return every_of(self.every, self.offset)
 
     @cached_property
     def used(self) -> tuple[str, ...]:
-        """The input columns that are read: times, keys, `order`, then those of the columns."""
+        """The input columns that are read: times, keys, `order`, then the operators' inputs."""
         ordering = () if isinstance(self.order, str) else self.order
         peers = self.peers or ()
         return tuple(dict.fromkeys((self.on, *self.by, *ordering, *self._inputs(), *peers)))
 
     @cached_property
     def ties(self) -> tuple[str, ...]:
-        """The columns that order rows of equal time; none where that changes no result."""
+        """The columns that order rows of equal time; empty if their order changes no result."""
         if self.peers is not None:
             return self.peers
         if self.order == "input" or not any(_tells_order(over) for _, over in self.items):
             return ()
-        # What a delta window walks along must not decrease, so it comes before all.
+        # The column of a delta window must not decrease, so it is the first sort key.
         walked = [name for _, over in self.items for name in over.window.walks]
         rest = [name for name in self._inputs() if name != self.on and name not in self.by]
         return tuple(dict.fromkeys((*walked, *self.order, *rest)))
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The operators over their windows, those in structs one by one."""
+        """The operators over their windows; a struct yields each operator in it."""
         return tuple(
             Leaf((name, *path), operator, over.window, over.min_count, over.algorithm)
             for name, over in self.items
@@ -112,7 +112,7 @@ class Rolling:
 
     @cached_property
     def windows(self) -> tuple[WindowKind, ...]:
-        """The windows, each once: columns that share one share its frames."""
+        """The distinct windows; columns with the same window share its frames."""
         return tuple(dict.fromkeys(over.window for _, over in self.items))
 
     def _inputs(self) -> Iterator[str]:
@@ -120,18 +120,19 @@ class Rolling:
             yield from over.columns
 
     def run(self, data: Frame, **options: Any) -> Frame:
-        """Compute the columns for a table, and return one of the same kind.
+        """Compute the columns for a table and return a table of the same type.
 
-        Arrow tables, batches and readers, pandas and Polars frames, DuckDB relations and narwhals
-        frames are taken; any other object with `__arrow_c_stream__` comes back as an Arrow table.
-        Rows may come in any order, those of a reader in time order; they are returned as they came,
-        with the new columns behind theirs. With `every`, the result has the keys, `window_start`,
-        `window_end` and the new columns.
+        `data` may be an Arrow table, batch or reader, a pandas or Polars frame, a DuckDB relation
+        or a narwhals frame. For any other object with `__arrow_c_stream__` the result is an Arrow
+        table. Rows may be in any order, except that a reader must yield them in time order. The
+        result keeps the input's rows, order and columns, and appends the new columns. With `every`,
+        the result has the keys, `window_start`, `window_end` and the new columns.
 
-        `threads` fold long columns; float sums may then differ in their last digits. A Spark
-        DataFrame gives a Spark DataFrame; `options` say how Spark is to run it.
+        `threads` sets the number of threads for long columns; with more than one, float sums may
+        differ in their last digits. A Spark DataFrame gives a Spark DataFrame; `options` control
+        how Spark runs the definition.
         """
-        from slidefold import api  # the one import that points up
+        from slidefold import api  # the only import from a higher layer
 
         return api.run(self, data, **options)  # type: ignore[no-any-return]
 
@@ -143,30 +144,30 @@ class Rolling:
         late: str = "drop",
         id: str | Sequence[str] = (),
     ) -> Live:
-        """Start a run over rows in order of arrival: `feed` them, and results come when due.
+        """Start a run over rows in order of arrival: `feed` takes rows and returns results.
 
-        A row is late if its time is at or before the watermark, which is the newest time minus the
-        `lateness`; then it is dropped and counted, comes out on the `side`, or is an error
-        (`late="raise"`). `emit="final"` gives the results of `run`, each once, when the watermark
-        has passed it.
+        The watermark is the newest time minus `lateness`. A row is late if its time is at or before
+        the watermark. `late` decides what happens to late rows: `"drop"` drops and counts them,
+        `"side"` returns them separately, `"raise"` raises an error. `emit="final"` gives the same
+        results as `run`, each one once, after the watermark has passed it.
         """
         from slidefold import api
 
         return api.live(self, lateness=lateness, emit=emit, late=late, id=id)
 
     def explain(self, data: Any = None, **options: Any) -> str:
-        """Say for each column which kernel and algorithm run, why, what a row costs, what is kept.
+        """Describe for each column its kernel, its algorithm and why, its cost and its state.
 
-        The types of the input columns decide too: give the data, or its Arrow schema; without it
-        columns are taken for floats. For a Spark DataFrame it also says how Spark would run it
-        with these options of `run`: partitions, chunks, scans of the input.
+        The plan depends on the types of the input columns: pass the data or its Arrow schema.
+        Without it, all columns are assumed to be floats. For a Spark DataFrame, `options` are those
+        of `run`, and the text also describes the Spark job: partitions, chunks, scans of the input.
         """
         from slidefold import api
 
         return api.explain(self, data, **options)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the definition as plain dicts, lists, strings and numbers, as files have them.
+        """Return the definition as plain dicts, lists, strings and numbers, ready for a file.
 
         >>> import slidefold as sf
         >>> d = sf.rolling(on="ts", total=sf.sum("x").over("1h"))
@@ -179,16 +180,16 @@ class Rolling:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Rolling:
-        """Make a definition from what `to_dict` returned or a file says."""
+        """Create a definition from the result of `to_dict` or the contents of a file."""
         return rolling(**from_dict(saved))
 
     @property
     def default_closed(self) -> str:
-        """What `closed` of a window is where nothing is said."""
+        """The value of `closed` for windows that do not set it."""
         return "right" if self.slide is None else self.slide.default_closed
 
     def only(self, *names: str) -> Rolling:
-        """Return the definition with these of its columns; rows stay in the order of all of them.
+        """Return the definition with only these columns; rows of equal time keep their order.
 
         >>> import slidefold as sf
         >>> both = sf.rolling(on="t", n=sf.count().over("1h"), s=sf.sum("x").over("1h"))
@@ -200,7 +201,7 @@ class Rolling:
 
     def __repr__(self) -> str:
         head = {"on": self.on, "by": self.by, "every": self.every, "offset": self.offset}
-        said = [
+        arguments = [
             f"{name}={written(value[0] if isinstance(value, tuple) and len(value) == 1 else value)}"
             for name, value in (*head.items(), ("order", self.order))
             if value is not None and value != ()
@@ -211,17 +212,17 @@ class Rolling:
         else:
             lines = [f"        {name!r}: {text},\n" for name, text in columns.items()]
             lines = ["    columns={\n", *lines, "    },\n"]
-        return f"sf.rolling(\n    {', '.join(said)},\n{''.join(lines)})"
+        return f"sf.rolling(\n    {', '.join(arguments)},\n{''.join(lines)})"
 
 
 def _plain(length: Any) -> Any:
-    """Return an `every` or `offset` as Python's own values, such as files have."""
+    """Return an `every` or `offset` as a plain Python value that can be saved."""
     length = plain_length(length)
     return int(length) if isinstance(length, Integral) else length
 
 
 def _is_keyword(name: str) -> bool:
-    """Tell whether a column can be given to `rolling` by `name=`."""
+    """Tell whether a column can be passed to `rolling` as `name=`."""
     return name.isidentifier() and not iskeyword(name) and name not in ARGUMENTS
 
 
@@ -243,13 +244,20 @@ def rolling(
 ) -> Rolling:
     """Define columns over sliding windows: `name=operator.over(window)`.
 
-    `on` is the column of times, `by` the column or columns of keys; null is a key too. There is one
-    result an input row, or one each `every`: a duration (at multiples of it since 1970 UTC, plus
-    `offset`; windows are closed="left" unless they say otherwise), a number of rows,
-    `sf.time(10)` where times are numbers, or "window" for closed sessions and punctuated windows.
-    Rows of equal time see each other. Where their order matters it is `order`, then the columns
-    used; `order="input"` takes them as they come. `columns` takes names that are no identifiers, or
-    that are arguments of this function. Over a list of windows there is one column for each.
+    `on` is the time column. `by` is the key column, or a list of them; null is a valid key.
+
+    Without `every` there is one result per input row. `every` is one of:
+
+    - a duration: one result at each multiple of it since 1970 UTC, plus `offset`; windows then
+      default to `closed="left"`;
+    - a number of rows;
+    - `sf.time(10)`, if times are numbers;
+    - `"window"`: one result per closed session or punctuated window.
+
+    Rows of equal time see each other. If their order matters, they are sorted by the columns of
+    `order`, then by the other columns used; `order="input"` keeps the input order. Use `columns`
+    for names that are not identifiers, or that are arguments of this function. A list of windows
+    gives one column per window.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> sf.rolling(on="t", by="k", total=sf.sum("x").over(["1h", "24h"]))
@@ -263,56 +271,59 @@ def rolling(
     for name, value in (*given.items(), ("columns", columns)):
         if isinstance(value, Operator | Over) or _is_list(value):
             raise DefinitionError(
-                f"{name}= is an argument of rolling: give a column of this name as "
+                f"{name}= is an argument of rolling: to name a column {name!r}, use "
                 f"columns={{{name!r}: ...}}"
             )
     if columns is not None and not isinstance(columns, Mapping):
-        raise DefinitionError(f"columns is a dict of columns by their names, got {columns!r}")
+        raise DefinitionError(f"columns must be a dict of columns by name, got {columns!r}")
     named: dict[str, Over] = {}
-    for name, value in (*(columns or {}).items(), *more.items()):
-        for each, over in _expanded(name, value):
-            if each in named:
-                raise ColumnError(f"there would be two columns named {each!r}")
-            named[each] = over
+    for argument, value in (*(columns or {}).items(), *more.items()):
+        for name, over in _expanded(argument, value):
+            if name in named:
+                raise ColumnError(f"two result columns are named {name!r}: rename one of them")
+            named[name] = over
     if not named:
         raise DefinitionError("rolling needs at least one column, such as n=sf.count().over('1h')")
     for name, over in named.items():
         if not isinstance(name, str) or not name:
-            raise DefinitionError(f"a column is named by a string, got {name!r}")
+            raise DefinitionError(f"a column name must be a non-empty string, got {name!r}")
         if isinstance(over, Operator):
-            raise DefinitionError(f"the column {name!r} has no window: add .over('1h')")
+            raise DefinitionError(f"the column {name!r} has no window: add one such as .over('1h')")
         if not isinstance(over, Over):
             raise DefinitionError(
                 f"the column {name!r} must be an operator over a window, such as "
                 f"sf.sum('x').over('1h'), got {over!r}{nearest(name, ARGUMENTS)}"
             )
     if not isinstance(on, str):
-        raise DefinitionError(f"on is the name of the column of times, got {on!r}")
+        raise DefinitionError(f"on must be the name of the time column, got {on!r}")
     keys = _names("by", by)
     ordering: str | tuple[str, ...] = "input" if order == "input" else _names("order", order)
     return Rolling(on, keys, tuple(named.items()), every, offset, ordering)
 
 
 def _is_list(value: object) -> bool:
-    """Tell whether this is what `over` makes of a list of windows."""
-    return isinstance(value, tuple | list) and any(isinstance(each, Over) for each in value)
+    """Tell whether this is what `over` returns for a list of windows."""
+    return isinstance(value, tuple | list) and any(isinstance(item, Over) for item in value)
 
 
 def _expanded(name: Any, value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the columns that one argument stands for: one for each window of a list."""
+    """Yield the columns of one argument: one per window if it has a list of windows."""
     if not _is_list(value) or not isinstance(name, str):
         yield name, value
         return
     for over in value:
         if not isinstance(over, Over):
-            raise DefinitionError(f"the column {name!r} has a list that is no list of windows")
+            raise DefinitionError(
+                f"the column {name!r} must be an operator over a list of windows, such as "
+                f"sf.sum('x').over(['1h', '24h']), got a list with {over!r}"
+            )
         yield f"{name}_{window_suffix(over.window)}", over
 
 
 def _names(what: str, given: object) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
-        raise DefinitionError(f"{what} is the name of a column or a list of them, got {given!r}")
+        raise DefinitionError(f"{what} must be a column name or a list of them, got {given!r}")
     if len(set(names)) < len(names):
         raise ColumnError(f"{what} names a column twice: {', '.join(names)}")
     return tuple(names)

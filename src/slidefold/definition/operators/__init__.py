@@ -1,4 +1,4 @@
-"""The operators, one file per family; each function stands beside the record of its operator."""
+"""The operators, one file per family; each function is next to the record of its operator."""
 
 from slidefold.definition.operators.arithmetic import count, geomean, mean, std, sum, var
 from slidefold.definition.operators.base import Operator, Traits

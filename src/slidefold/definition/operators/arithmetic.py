@@ -1,4 +1,4 @@
-"""Count, sum and the means and spreads: operators that add."""
+"""Counts, sums, means and variances: operators that add values."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _STD = replace(_SPREAD, unit=lambda first, _: first)
         column="count",
         one_pass=True,
         algorithm="bounds",
-        because="the bounds of a window say how many rows it holds",
+        because="the bounds of a window give its number of rows",
         engine="bounds",
         keyed="any",
         spark="count",
     )
 )
 def count(column: str | None = None) -> Operator:
-    """How many rows there are; of a column, how many values that are not None.
+    """Count the rows; with a column, count its values that are not None.
 
-    0 for an empty window. Commutative and invertible. State: 8 bytes.
+    An empty window gives 0. Commutative and invertible. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.count(), sf.rows(2))
@@ -59,15 +59,16 @@ def count(column: str | None = None) -> Operator:
 def sum(
     column: str | None = None, *, dtype: str = "float64", compensated: bool = False
 ) -> Operator:
-    """The sum.
+    """Compute the sum.
 
-    Commutative. Integers are summed in 128 bits, are invertible, and raise `ResultOverflowError`
-    only if a result needs more than 64 bits. Floats follow IEEE and are never subtracted, so that a
-    large value leaves no trace once it has left the window. State: 16 or 8 bytes.
+    Commutative. Integers are summed in 128 bits and are invertible; they raise
+    `ResultOverflowError` only if a result needs more than 64 bits. Floats follow IEEE 754 and are
+    never subtracted, so a large value causes no error after it has left the window. State: 16 bytes
+    for integers, 8 bytes for floats.
 
-    `compensated=True` keeps what rounding takes away from a float sum: the result is the exact sum
-    rounded once, unless values cancel to less than 1e-15 of their absolute sum, and that however
-    many there are. State: 16 bytes; about four times the time of a combine.
+    `compensated=True` also tracks the rounding error of a float sum: the result is the exact sum
+    rounded once, for any number of values, unless they cancel to less than 1e-15 of their absolute
+    sum. State: 16 bytes; a combine takes about four times as long.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.rows(2))
@@ -81,7 +82,10 @@ def sum(
     if not compensated:
         return Operator("sum", columns_of(column), checked)
     if checked != "float64":
-        raise OperatorError("compensated is for float64: sums of int64 are exact as they are")
+        raise OperatorError(
+            f"compensated needs dtype='float64', got {checked!r}; sums of integers are exact "
+            "without it"
+        )
     params = (("compensated", True),)
     return Operator("sum", columns_of(column), checked, params=params, variant="compensated_sum")
 
@@ -97,11 +101,11 @@ def sum(
     )
 )
 def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The arithmetic mean, a float.
+    """Compute the arithmetic mean, a float.
 
-    Commutative. Integers and decimals are summed exactly, and the result is rounded once; they are
-    invertible. Event by event, decimals of more than 18 digits are summed as floats. State: 16 or
-    32 bytes.
+    Commutative. Integers and decimals are summed exactly, the result is rounded once, and they are
+    invertible. Event by event, decimals with more than 18 digits are summed as floats. State: 16
+    bytes for floats, 32 bytes for integers.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.mean(dtype="int64"), sf.rows(3))
@@ -113,9 +117,10 @@ def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 @recorded(Record(travel=Numbers(), one_pass=True, as_floats=True, keyed="signed"))
 def geomean(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The geometric mean, computed from logarithms so that it neither over- nor underflows.
+    """Compute the geometric mean, from logarithms to avoid overflow and underflow.
 
-    A zero among the values gives 0, a negative value NaN. Commutative. State: 16 bytes.
+    If a value is 0, the result is 0; if a value is negative, it is NaN. Commutative. State: 16
+    bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.geomean(), sf.rows(2))
@@ -127,11 +132,12 @@ def geomean(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 @recorded(_VAR)
 def var(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
-    """The variance: of a sample (`ddof=1`) or of a population (`ddof=0`).
+    """Compute the variance of a sample (`ddof=1`) or of a population (`ddof=0`).
 
-    None where there are not more than `ddof` values. Parts merge by the pairwise formula, which
-    keeps its digits far from zero, also those of integers that no float holds: the relative error
-    is below 1e-12. Infinities and NaN give NaN. Commutative. State: 32 bytes.
+    The result is None if there are at most `ddof` values. States are combined by the pairwise
+    formula, which stays accurate for values far from zero and for integers that a float cannot
+    represent: the relative error is below 1e-12. Infinities and NaN give NaN. Commutative. State:
+    32 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.var(), sf.rows(3))
@@ -143,9 +149,9 @@ def var(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> 
 
 @recorded(_STD)
 def std(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
-    """The standard deviation, the square root of `var`.
+    """Compute the standard deviation, the square root of `var`.
 
-    Its numerics, and where it is None, are those of `var`. Commutative. State: 32 bytes.
+    It has the accuracy of `var`, and it is None where `var` is. Commutative. State: 32 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.std(ddof=0), sf.rows(2))

@@ -1,4 +1,4 @@
-"""An operator on the Python side: a frozen description that the native core turns into code."""
+"""Operators in Python: frozen descriptions that the native core implements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Param = int | float | str | tuple[float, ...]
 
 @dataclass(frozen=True)
 class Traits:
-    """The algebra of an operator: what algorithms may rely on."""
+    """The algebraic properties of an operator that algorithms rely on."""
 
     invertible: bool
     selective: bool
@@ -35,7 +35,7 @@ class Traits:
 
 @dataclass(frozen=True, repr=False)
 class Operator:
-    """An operator: how to fold. Made by functions such as `slidefold.sum`, never directly."""
+    """An operator: how to fold values. Create one with a function such as `slidefold.sum`."""
 
     name: str
     columns: tuple[str, ...] = ()
@@ -46,16 +46,16 @@ class Operator:
 
     @property
     def record(self) -> Record:
-        """What the software knows of this operator."""
+        """The record of this operator."""
         return RECORDS[self.name]
 
     def leaves(self) -> Iterator[tuple[tuple[str, ...], Operator]]:
-        """Yield the operators that are folded, each with its path: of a struct, those in it."""
+        """Yield the operators to fold, each with its path; a struct yields its parts."""
         yield (), self
 
     @property
     def native_name(self) -> str:
-        """The name under which the native registry knows the operator."""
+        """The name of the operator in the native registry."""
         if self.codings:
             return "coded"
         record = self.record
@@ -66,7 +66,7 @@ class Operator:
 
     @property
     def codings(self) -> tuple[Coding, ...]:
-        """How values travel to native code: of each column of a pair; none if they go as they are.
+        """How each column is converted for native code; empty if no column is converted.
 
         >>> import slidefold as sf
         >>> [coding.base for coding in sf.max(dtype="date").codings]
@@ -87,13 +87,13 @@ class Operator:
 
     @property
     def keeps_nulls(self) -> bool:
-        """Whether None is a value to fold; else it only takes its place in a rows window."""
+        """Whether None is folded as a value; if not, it only counts as a row of a rows window."""
         counts_rows = self.record.rows and not self.columns
         return counts_rows or ("nulls", "keep") in self.params
 
     @property
     def native_params(self) -> dict[str, Any]:
-        """What the native registry needs beyond name and types."""
+        """The parameters of the native operator, besides its name and types."""
         codings = self.codings
         if not codings:
             return dict(self.params)
@@ -109,22 +109,22 @@ class Operator:
         }
 
     def _coded_result(self, codings: tuple[Coding, ...]) -> str:
-        """Return how results come back of values that travel."""
+        """Return how the results of converted values are converted back."""
         return codings[0].result
 
     @property
     def state_version(self) -> int:
-        """The version of its saved state, which changed where uint64 and decimals became exact."""
+        """The version of the saved state: 2 for exact uint64 and decimals, otherwise 1."""
         return 2 if self.codings and self.codings[0].variant else 1
 
     @property
     def monoid(self) -> bool:
-        """Whether it folds: the states of two parts give that of the whole."""
+        """Whether it has an associative combine: two states combine to the state of the whole."""
         return True
 
     @cached_property
     def traits(self) -> Traits:
-        """The operator's algebra, as its native code declares it."""
+        """The algebraic properties, as the native code declares them."""
         return Traits(**_native.operator_traits(self))
 
     @overload
@@ -155,13 +155,13 @@ class Operator:
         min_count: int | None = None,
         algorithm: str | None = None,
     ) -> Over | tuple[Over, ...]:
-        """Fold over a window, as a column of `slidefold.rolling`.
+        """Fold over a window; the result is a column for `slidefold.rolling`.
 
-        A string or a timedelta is a time window, an integer a rows window; windows such as
-        `sf.session("30m")` are taken as they are. A list of durations and numbers of rows stands
-        for a column over each: `total=sf.sum("x").over(["1h", "24h"])` gives `total_1h` and
-        `total_24h`. Where fewer than `min_count` values are not null,
-        the result is null. `algorithm` overrides the planner.
+        `window` is a duration for a time window, an integer for a rows window, or a window such as
+        `sf.session("30m")`. A list of durations and numbers of rows gives one column per window:
+        `total=sf.sum("x").over(["1h", "24h"])` gives `total_1h` and `total_24h`. If a window has
+        fewer than `min_count` values that are not null, the result is null. `algorithm` overrides
+        the planner.
 
         >>> import slidefold as sf
         >>> sf.sum("amount").over("1h", closed="left")
@@ -172,32 +172,32 @@ class Operator:
         return over(self, window, closed, min_count, algorithm)
 
     def __repr__(self) -> str:
-        return call(f"sf.{self.name}", *self.columns, **self._said())
+        return call(f"sf.{self.name}", *self.columns, **self._non_defaults())
 
-    def _said(self) -> dict[str, Any]:
-        """The parameters and types that differ from the defaults of the operator's function."""
-        said = {**dict(self.params), "dtype": self.dtype, "key_dtype": self.key_dtype}
-        taken = signature(NAMED[self.name]).parameters
+    def _non_defaults(self) -> dict[str, Any]:
+        """Return the parameters and types that differ from the defaults of the function."""
+        arguments = {**dict(self.params), "dtype": self.dtype, "key_dtype": self.key_dtype}
+        parameters = signature(NAMED[self.name]).parameters
         return {
             name: value
-            for name, value in said.items()
-            if name in taken and taken[name].default != value
+            for name, value in arguments.items()
+            if name in parameters and parameters[name].default != value
         }
 
 
 def columns_of(*columns: str | None) -> tuple[str, ...]:
-    """Check the column names that an operator was given; none at all is fine for live windows."""
+    """Check the column names of an operator; live windows need none."""
     given = tuple(column for column in columns if column is not None)
     for column in given:
         if not isinstance(column, str):
-            raise ValueTypeError(f"a column is named by a string, got {column!r}")
+            raise ValueTypeError(f"a column name must be a string, got {column!r}")
     if given and len(given) != len(columns):
-        raise OperatorError(f"{len(columns)} columns are due, got {len(given)}: {given}")
+        raise OperatorError(f"expected {len(columns)} columns, got {len(given)}: {given}")
     return given
 
 
 def dtype_of(dtype: str, operator: str, *, second: bool = False) -> str:
-    """Check the type of a column of an operator, naming the nearest valid one."""
+    """Check the dtype of an operator's column; the error suggests the nearest valid one."""
     record = RECORDS[operator]
     allowed = record.key_types if second else record.types
     if dtype in allowed:
@@ -206,13 +206,13 @@ def dtype_of(dtype: str, operator: str, *, second: bool = False) -> str:
     if isinstance(dtype, str) and (dtype in more or record.travel(dtype, False) is not None):
         return spelled(dtype)
     hint = nearest(dtype, allowed) or nearest(dtype, more)
-    raise ValueTypeError(f"{operator} takes dtype {' or '.join(allowed)}, got {dtype!r}{hint}")
+    raise ValueTypeError(f"dtype of {operator} must be {' or '.join(allowed)}, got {dtype!r}{hint}")
 
 
 def nulls_of(nulls: str, operator: str) -> tuple[tuple[str, Param], ...]:
-    """Check what an operator is to do with None; the parameter that says so, unless it skips."""
+    """Check `nulls`; return it as a parameter if it is "keep"."""
     if nulls not in ("skip", "keep"):
-        raise OperatorError(f"{operator} takes nulls='skip' or nulls='keep', got {nulls!r}")
+        raise OperatorError(f"nulls of {operator} must be 'skip' or 'keep', got {nulls!r}")
     return (("nulls", nulls),) if nulls == "keep" else ()
 
 
@@ -221,12 +221,12 @@ def whole_of(value: int, least: int, operator: str, name: str, most: int = 2**31
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise OperatorError(f"{operator} needs an integer {name} >= {least}, got {_cut(value)}")
     if value > most:
-        raise OperatorError(f"{operator} takes {name} up to {most:,}, got {_cut(value)}")
+        raise OperatorError(f"{operator} needs an integer {name} <= {most:,}, got {_cut(value)}")
     return value
 
 
 def _cut(value: object) -> str:
-    """Return a value for a message; an integer may have more digits than Python prints."""
+    """Return a value for a message; Python cannot print integers with too many digits."""
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     return repr(value)

@@ -1,8 +1,8 @@
-"""Users' operators with declared fields, compiled by numba to functions over raw states.
+"""Compile users' operators with declared fields: numba turns them into functions over raw states.
 
-The user's functions take and return tuples; the glue around them loads a tuple from the bytes of a
-state and stores one there, field by field, so that nothing is boxed. Arithmetic follows numpy:
-a division by zero gives inf or NaN. An exception cannot leave compiled code.
+The user's functions take and return tuples. The glue around them loads a tuple from the bytes of a
+state and stores a tuple there, field by field, without boxing. Arithmetic follows numpy: a division
+by zero gives inf or NaN. An exception cannot leave compiled code.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from slidefold.errors import OperatorError
 if TYPE_CHECKING:
     from slidefold.definition.operators.definition import Definition
 
-# No wrappers for callers from Python: there are none, and each takes 10 ms to compile.
+# Python never calls these functions, and a wrapper for it takes 10 ms to compile.
 _OPTIONS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compile_operator(definition: Definition) -> dict[str, Any]:
-    """Compile an operator and describe it to the native core."""
+    """Compile an operator and return its description for the native core."""
     state = definition.state
     assert state is not None
     marked = "identity" not in definition.functions
-    # Without an identity a hidden byte tells an empty state from one that holds something.
+    # Without an identity, a hidden byte marks states that are not empty.
     memory = Layout((*state.names, "_full"), (*state.codes, "u1")) if marked else state
     size = memory.dtype.itemsize
     if size > LARGEST_STATE:
         raise OperatorError(
-            f"the state of operator {definition.name} has {size} bytes, "
-            f"more than the {LARGEST_STATE} that compile"
+            f"the state of operator {definition.name} has {size} bytes, but at most "
+            f"{LARGEST_STATE} can be compiled: use fewer fields, or compile='never'"
         )
-    made = _Compiler(definition, memory, marked)
-    addresses = made.addresses()
+    compiler = _Compiler(definition, memory, marked)
+    addresses = compiler.addresses()
     one = isinstance(definition.results, str)
     results = (
         Layout(("result",), (definition.results,))
@@ -70,13 +70,13 @@ def compile_operator(definition: Definition) -> dict[str, Any]:
         "commutative": definition.commutative,
         "open": lambda values: read_columns(definition.inputs, values),
         "make_results": make_results,
-        "slide": made.slide_address,
-        "keep": made,
+        "slide": compiler.slide_address,
+        "keep": compiler,
     }
 
 
 class _Compiler:
-    """The machine code of one operator; it lives as long as this object."""
+    """The machine code of one operator; it exists as long as this object."""
 
     def __init__(self, definition: Definition, memory: Layout, marked: bool) -> None:
         self.definition = definition
@@ -109,82 +109,82 @@ class _Compiler:
         self.glue.compiled[name] = jitted.overloads[arguments]
         misfit = self._misfit(name, jitted.overloads[arguments].signature.return_type)
         if misfit:
-            raise OperatorError(f"{where} returned something else: {misfit}")
+            raise OperatorError(f"{where} returned a wrong value: {misfit}")
 
     def _misfit(self, name: str, result: Any) -> str:
-        """What is wrong with the type that a function returns; nothing if it fits."""
+        """Return what is wrong with the type that a function returns; "" if it is right."""
         if name == "newer_wins":
             return _misfit_of("b1", result)
         expected = self.definition.results if name == "lower" else self.definition.state
         assert expected is not None
         if isinstance(expected, str):
             return _misfit_of(expected, result)
-        due = f"a tuple ({', '.join(expected.names)})"
+        wanted = f"a tuple ({', '.join(expected.names)})"
         if not isinstance(result, types.BaseTuple):
-            return f"{due} is due, got {types.unliteral(result)}"
+            return f"expected {wanted}, got {types.unliteral(result)}"
         if len(result) != len(expected.names):
-            return f"{due} of {len(expected.names)} is due, got one of {len(result)}"
+            return f"expected {wanted}, got a tuple of {len(result)}"
         for field, code, item in zip(expected.names, expected.codes, result, strict=True):
             misfit = _misfit_of(code, item)
             if misfit:
-                return f"for {field} {misfit}"
+                return f"{field}: {misfit}"
         return ""
 
     def addresses(self) -> dict[str, int]:
-        """The addresses of the functions with their glue; 0 for what the class does not have."""
-        library, found = self.glue.link(list(self.jitted))
+        """Return the addresses of the functions with their glue; 0 for missing functions."""
+        library, addresses = self.glue.link(list(self.jitted))
         self.kept.append(library)
-        return {"remove": 0, "newer_wins": 0, **found}
+        return {"remove": 0, "newer_wins": 0, **addresses}
 
     def slide_address(self) -> int:
-        """The address of the loop over a whole column; compiled when it is first asked for."""
+        """Return the address of the loop over a whole column; compile it on first use."""
         if self._slide == 0:
-            library, found = self.glue.link(["slide"])
+            library, addresses = self.glue.link(["slide"])
             self.kept.append(library)
-            self._slide = found["slide"]
+            self._slide = addresses["slide"]
         return self._slide
 
 
-def _misfit_of(code: str, found: Any) -> str:
-    """Why a type that numba inferred does not go into a field; nothing if it does."""
-    found = types.unliteral(found)
+def _misfit_of(code: str, inferred: Any) -> str:
+    """Return why the type that numba inferred does not fit a field; "" if it fits."""
+    inferred = types.unliteral(inferred)
     fits: tuple[Any, ...] = (types.Boolean,)
     if code[0] in "iuf":
         fits += (types.Integer,)
     if code[0] == "f":
         fits += (types.Float,)
-    if isinstance(found, fits):
+    if isinstance(inferred, fits):
         return ""
-    due = {"b": "a bool", "f": "a number"}.get(code[0], "an integer")
-    return f"{due} ({code}) is due, got {found}"
+    expected = {"b": "a bool", "f": "a number"}.get(code[0], "an integer")
+    return f"expected {expected} ({code}), got {inferred}"
 
 
-_COLOURS = re.compile("\x1b\\[[0-9;]*m")  # numba writes for terminals
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")  # numba's messages have terminal colours
 
 
 def _place(function: Callable[..., Any], error: Exception) -> str:
-    """Where compiling failed, and numba's reason in one line."""
+    """Return where compiling failed, and numba's reason in one line."""
     code = getattr(function, "__code__", None)
     location = getattr(error, "loc", None)
     file = getattr(location, "filename", None) or getattr(code, "co_filename", "?")
     line = getattr(location, "line", None) or getattr(code, "co_firstlineno", 0)
     reasons = [text.strip() for text in _COLOURS.sub("", str(error)).splitlines()]
     skipped = ("Failed in nopython mode", "During: ", "File ", "^", "This error may")
-    told = [text for text in reasons if text and not text.startswith(skipped)]
-    return f'"{file}", line {line}: {told[0] if told else type(error).__name__}'
+    useful = [text for text in reasons if text and not text.startswith(skipped)]
+    return f'"{file}", line {line}: {useful[0] if useful else type(error).__name__}'
 
 
 def _with_helpers(functions: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Copies of the functions; helpers that they call by name are compiled too."""
-    made: dict[int, Any] = {}
+    """Copy the functions, and compile the helper functions that they call by name."""
+    compiled: dict[int, Any] = {}
 
     def helper(value: Any) -> Any:
         if not isinstance(value, FunctionType):
             return value
-        if id(value) not in made:
+        if id(value) not in compiled:
             names: dict[str, Any] = {}
-            made[id(value)] = numba.njit(**_OPTIONS)(copy(value, names))
-        return made[id(value)]
+            compiled[id(value)] = numba.njit(**_OPTIONS)(copy(value, names))
+        return compiled[id(value)]
 
     def copy(function: FunctionType, names: dict[str, Any]) -> FunctionType:
         cells = tuple(CellType() for _ in function.__closure__ or ())
@@ -194,7 +194,7 @@ def _with_helpers(functions: dict[str, Callable[..., Any]]) -> dict[str, Callabl
         pending.append((function, names, cells))
         return twin
 
-    # Names are filled in afterwards: helpers may call one another.
+    # Names are filled in afterwards, because helpers may call each other.
     pending: list[tuple[FunctionType, dict[str, Any], tuple[CellType, ...]]] = []
     copies = {
         name: copy(function, {}) if isinstance(function, FunctionType) else function
@@ -208,7 +208,7 @@ def _with_helpers(functions: dict[str, Callable[..., Any]]) -> dict[str, Callabl
         for old, new in zip(function.__closure__ or (), cells, strict=True):
             try:
                 new.cell_contents = helper(old.cell_contents)
-            except ValueError:  # an empty cell stays one
+            except ValueError:  # an empty cell stays empty
                 continue
     return copies
 

@@ -1,8 +1,8 @@
 """Sketches of the datasketches package: KLL quantiles, theta sets, frequent items.
 
-Their states are Python objects, so every combine enters Python: a few microseconds, where a native
-operator takes nanoseconds. Up to 64 values are kept as they are until a sketch is worth its room,
-so that a single value costs no sketch; a combine makes a new sketch and changes neither part.
+Their states are Python objects, so every combine calls Python and takes a few microseconds; a
+native combine takes nanoseconds. Up to 64 values are stored without a sketch, because a sketch is
+larger. A combine creates a new sketch and changes neither argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slidefold.definition.operators.base import Operator, columns_of, share_of, 
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.errors import OperatorError, StateError, ValueTypeError
 
-FEW = 64  # values that are kept as they are
+FEW = 64  # the number of values that are stored without a sketch
 Functions = dict[str, Callable[..., Any]]
 
 
@@ -28,7 +28,7 @@ class SketchOperator(Operator):
 
     @property
     def native_name(self) -> str:
-        """These operators share the native type of users' own, which calls Python."""
+        """The native type, shared with users' operators; it calls Python."""
         return "object"
 
     @property
@@ -41,12 +41,12 @@ class SketchOperator(Operator):
 
 @recorded(Record(types=("float64",), column="reals"), built_in=False)
 def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) -> SketchOperator:
-    """About the value that a share q of the values lies below (KLL), a float.
+    """Estimate the q-quantile with a KLL sketch; the result is a float.
 
-    The rank is wrong by less than 1.33% at k = 200 with 99% confidence, by less for larger k; up to
-    64 values are exact. NaN is left out. Equal windows may give different results within that
-    bound, so it counts as not commutative. State: the values, then a sketch of about `8 * k` bytes.
-    Needs `pip install slidefold[sketches]`, and enters Python for every combine.
+    The error of the rank is below 1.33% at k = 200 with 99% confidence, and smaller for larger k;
+    up to 64 values are exact. NaN is skipped. Equal windows may give different results within that
+    bound, so it is declared not commutative. State: the values, then a sketch of about `8 * k`
+    bytes. Needs `pip install slidefold[sketches]`, and calls Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.approx_quantile(q=0.5), sf.rows(3))
@@ -55,18 +55,18 @@ def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) 
     """
     share = share_of(q, "approx_quantile", "q")
     k = whole_of(k, 8, "approx_quantile", "k", most=2**16 - 1)
-    return _made("approx_quantile", column, q=share, k=k)
+    return _sketch("approx_quantile", column, q=share, k=k)
 
 
 @recorded(Record(types=("float64", "str"), column="theta", reads="bits"), built_in=False)
 def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
-    """A theta sketch of the distinct values: `result.get_estimate()`, and set operations.
+    """Build a theta sketch of the distinct values, for `result.get_estimate()` and set operations.
 
-    The result is a compact sketch of the datasketches package, whose unions, intersections and
-    differences it offers; the relative error of an estimate is about `2 / sqrt(2 ** lg_k)` with 95%
-    confidence. As in that package, the empty string is no value. Counts as not commutative. State:
-    the values, then a sketch of up to `8 * 2 ** lg_k` bytes. Needs
-    `pip install slidefold[sketches]`, and enters Python for every combine.
+    The result is a compact sketch of the datasketches package, which offers unions, intersections
+    and differences. The relative error of an estimate is about `2 / sqrt(2 ** lg_k)` with 95%
+    confidence. As in that package, empty strings are skipped. Declared not commutative. State: the
+    values, then a sketch of up to `8 * 2 ** lg_k` bytes. Needs `pip install slidefold[sketches]`,
+    and calls Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.theta(), sf.rows(3))
@@ -74,19 +74,20 @@ def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
     [1.0, 2.0, 2.0, 2.0, 2.0]
     """
     lg_k = whole_of(lg_k, 5, "theta", "lg_k", most=26)
-    return _made("theta", column, lg_k=lg_k)
+    return _sketch("theta", column, lg_k=lg_k)
 
 
 @recorded(Record(types=("str",), column="frequent_items"), built_in=False)
 def frequent_items(
     column: str | None = None, *, lg_max_k: int = 8, at_least: int = 1
 ) -> SketchOperator:
-    """The strings that occur most often, as a list of `(item, estimate)`, most frequent first.
+    """Find the most frequent strings, as a list of `(item, estimate)`, most frequent first.
 
-    Only items that surely occur at least `at_least` times; of n values, every item with more than
-    `n * 3.5 / 2 ** lg_max_k` occurrences is among them. Equal windows may differ within that bound,
-    so it counts as not commutative. State: the values, then a map of up to `2 ** lg_max_k` items.
-    Needs `pip install slidefold[sketches]`, and enters Python for every combine.
+    The result has only items that certainly occur at least `at_least` times. Of n values, it has
+    every item with more than `n * 3.5 / 2 ** lg_max_k` occurrences. Equal windows may give
+    different results within that bound, so it is declared not commutative. State: the values, then
+    a map of up to `2 ** lg_max_k` items. Needs `pip install slidefold[sketches]`, and calls Python
+    for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.frequent_items(), sf.rows(3))
@@ -95,7 +96,7 @@ def frequent_items(
     """
     lg_max_k = whole_of(lg_max_k, 3, "frequent_items", "lg_max_k", most=26)
     at_least = whole_of(at_least, 1, "frequent_items", "at_least")
-    return _made("frequent_items", column, lg_max_k=lg_max_k, at_least=at_least)
+    return _sketch("frequent_items", column, lg_max_k=lg_max_k, at_least=at_least)
 
 
 def _datasketches(operator: str) -> Any:
@@ -107,15 +108,15 @@ def _datasketches(operator: str) -> Any:
         ) from None
 
 
-def _made(name: str, column: str | None, **params: float) -> SketchOperator:
-    _datasketches(name)  # missing: say so now
+def _sketch(name: str, column: str | None, **params: float) -> SketchOperator:
+    _datasketches(name)  # raise now if the package is missing
     return SketchOperator(name, columns_of(column), dtype="object", params=tuple(params.items()))
 
 
 class Sketch:
-    """A sketch that is a state: never changed, and written at most once.
+    """A sketch as a state: it never changes, and it is serialized at most once.
 
-    Sketches of equal values need not be equal, so that what counts is how many values they hold.
+    Sketches of equal values may differ, so two sketches are equal if they hold as many values.
     """
 
     __slots__ = ("data", "inner", "values")
@@ -129,7 +130,7 @@ class Sketch:
     __hash__ = None  # type: ignore[assignment]
 
     def serialize(self) -> bytes:
-        """Return the bytes; the package itself may write the same sketch in several ways."""
+        """Return the bytes, always the same; the package may serialize a sketch in several ways."""
         if self.data is None:
             self.data = self.inner.serialize()
         return self.data
@@ -140,11 +141,11 @@ def _size(state: Any) -> int:
 
 
 def _merging(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Combine states that are tuples of a few values, or sketches; neither is changed."""
+    """Return a combine for states that are tuples of a few values, or sketches."""
 
     def combine(older: Any, newer: Any) -> Any:
         both = _size(older) + _size(newer)
-        if both <= FEW:  # so that both are tuples
+        if both <= FEW:  # then both are tuples
             return older + newer
         return Sketch(merge(older, newer), both)
 
@@ -152,7 +153,7 @@ def _merging(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _updating(sketch: Callable[[], Any]) -> Callable[[Any, Any], Any]:
-    """Merge into a new sketch that takes single values too."""
+    """Return a merge into a new sketch, for sketches that also accept single values."""
 
     def merge(older: Any, newer: Any) -> Any:
         whole = sketch()
@@ -168,8 +169,8 @@ def _updating(sketch: Callable[[], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _saving(sketch: Any, lift: Callable[[Any], Any]) -> Functions:
-    """Write and read states: values as values, sketches as datasketches writes them."""
-    # `state` describes operators, so that it cannot be imported before they are there.
+    """Return `dump` and `load` for states; datasketches serializes the sketches."""
+    # `slidefold.state` imports the operators, so it cannot be imported at the top.
     from slidefold.state import dump_value, load_value
 
     def dump(state: Any) -> bytes:
@@ -184,7 +185,9 @@ def _saving(sketch: Any, lift: Callable[[Any], Any]) -> Functions:
             return state
         kinds = [type(item) for item in state] if isinstance(state, list) else []
         if kinds != [int, bytes] or state[0] <= FEW:
-            raise StateError("a state is neither a few values nor a sketch")
+            raise StateError(
+                f"expected a saved state with at most {FEW} values or a sketch, got neither"
+            )
         try:
             return Sketch(sketch.deserialize(state[1]), *state)
         except (IndexError, ValueError, RuntimeError, MemoryError):
@@ -196,7 +199,7 @@ def _saving(sketch: Any, lift: Callable[[Any], Any]) -> Functions:
 def _quantile_functions(module: Any, q: float, k: int) -> Functions:
     def lift(value: Any) -> tuple[float, ...]:
         if isinstance(value, str) or not hasattr(value, "__float__"):
-            raise ValueTypeError(f"a number is due, got {value!r}")
+            raise ValueTypeError(f"expected a number, got {value!r}")
         number = float(value)
         return () if math.isnan(number) else (number,)
 
@@ -227,15 +230,15 @@ def _theta_functions(module: Any, lg_k: int) -> Functions:
     def lift(value: Any) -> tuple[Any]:
         if isinstance(value, str):
             return (value,)
-        if isinstance(value, Integral):  # numpy's too, which datasketches does not know
+        if isinstance(value, Integral):  # also numpy's, which datasketches does not accept
             whole = int(value)
             if not -(2**63) <= whole < 2**64:
-                raise ValueTypeError(f"expected an integer of 64 bits, got {whole}")
-            # The same bits with a sign; beyond it the package would round to a float.
+                raise ValueTypeError(f"expected a 64-bit integer, got {whole}")
+            # The same bits as a signed integer: the package would round a larger one to a float.
             return (whole - 2**64 if whole >= 2**63 else whole,)
         if isinstance(value, Real):
             return (float(value),)
-        raise ValueTypeError(f"a number or a string is due, got {value!r}")
+        raise ValueTypeError(f"expected a number or a string, got {value!r}")
 
     return {"lift": lift, "combine": _merging(merge), "lower": compact}
 
@@ -252,19 +255,19 @@ def _frequent_functions(module: Any, lg_max_k: int, at_least: int) -> Functions:
         else:
             whole = state.inner
         kind = module.frequent_items_error_type.NO_FALSE_POSITIVES
-        found = [(item, int(least)) for item, _, least, _ in whole.get_frequent_items(kind, 0)]
-        wanted = [pair for pair in found if pair[1] >= at_least]
-        return sorted(wanted, key=lambda pair: (-pair[1], pair[0]))
+        pairs = [(item, int(least)) for item, _, least, _ in whole.get_frequent_items(kind, 0)]
+        frequent = [pair for pair in pairs if pair[1] >= at_least]
+        return sorted(frequent, key=lambda pair: (-pair[1], pair[0]))
 
     def lift(value: Any) -> tuple[str]:
         if not isinstance(value, str):
-            raise ValueTypeError(f"a string is due, got {value!r}")
+            raise ValueTypeError(f"expected a string, got {value!r}")
         return (value,)
 
     return {"lift": lift, "combine": _merging(_updating(sketch)), "lower": lower}
 
 
-_SAVED = {  # the classes that read what their sketches wrote
+_SAVED = {  # the classes that deserialize the sketches
     "approx_quantile": "kll_doubles_sketch",
     "theta": "compact_theta_sketch",
     "frequent_items": "frequent_strings_sketch",

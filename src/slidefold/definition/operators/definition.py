@@ -1,4 +1,4 @@
-"""What a class decorated with `@slidefold.operator` says, checked once."""
+"""The checked contents of a class decorated with `@slidefold.operator`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from slidefold.errors import OperatorError
 
 REQUIRED = ("lift", "combine", "lower")
 OPTIONAL = ("identity", "remove", "newer_wins", "dump", "load")
-# How many arguments each takes; lift takes one for each input.
+# The number of arguments of each function; lift takes one per input.
 ARGUMENTS = {"combine": 2, "lower": 1, "identity": 0, "remove": 2, "newer_wins": 2}
 MODES = ("require", "auto", "never")
 
 
 class Definition:
-    """A user's operator: its functions and, where it declares fields, its layouts.
+    """A user's operator: its functions and, if it declares fields, its layouts.
 
-    It is compared by identity: two classes are two operators, whatever they are called.
+    It is compared by identity: two classes are two operators, even with the same name.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Definition:
         commutative: bool = False,
         version: int = 1,
     ) -> None:
-        self._made_of = (
+        self._arguments = (
             cls,
             {
                 "state": state,
@@ -59,49 +59,50 @@ class Definition:
         self.results: str | Layout = "f8"
         self._lock = Lock()
         if not isinstance(commutative, bool):
-            raise OperatorError(f"commutative is True or False, got {commutative!r}")
+            raise OperatorError(f"commutative must be True or False, got {commutative!r}")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise OperatorError(f"version is a whole number from 1 on, got {version!r}")
+            raise OperatorError(f"version must be an integer >= 1, got {version!r}")
         if compile is not None and compile not in MODES:
-            raise OperatorError(f"compile is one of {', '.join(MODES)}, got {compile!r}")
+            raise OperatorError(f"compile must be one of {', '.join(MODES)}, got {compile!r}")
         if state is None:
             for word, given in (("returns", returns), ("inputs", inputs), ("compile", compile)):
                 if given is not None:
-                    raise OperatorError(f"operator {self.name}: {word}= needs state= beside it")
+                    raise OperatorError(f"operator {self.name} has {word}= but no state=: add it")
             return
         self.state = layout("state", state)
         if "dump" in self.functions:
             raise OperatorError(
-                f"operator {self.name} needs no dump and load: state= says what is saved"
+                f"operator {self.name} has state= and dump: remove dump and load, because the "
+                "fields of state= are saved without them"
             )
         if returns is None:
-            raise OperatorError(f"operator {self.name}: state= needs returns= beside it")
+            raise OperatorError(f"operator {self.name} has state= but no returns=: add it")
         self.results = (
             code_of("returns", "lower", returns)
             if isinstance(returns, str)
             else layout("returns", returns)
         )
         self.inputs = _inputs_of(self.name, self.functions["lift"], inputs)
-        for name, due in ARGUMENTS.items():
+        for name, count in ARGUMENTS.items():
             if name in self.functions:
-                _require_arguments(self.name, name, self.functions[name], due)
+                _require_arguments(self.name, name, self.functions[name], count)
 
     @cached_property
     def state_type(self) -> type[Any]:
-        """The named tuple that the functions get."""
+        """The named tuple that the functions receive."""
         assert self.state is not None
         return state_type(self.name, self.state.names)
 
     @cached_property
     def plain(self) -> dict[str, Any]:
-        """The operator as the native core runs it in plain Python."""
+        """The parameters with which the native core runs the operator in plain Python."""
         if self.state is not None:
             return {**checked_functions(self), "commutative": self.commutative}
         return {**self.functions, "name": self.name, "commutative": self.commutative}
 
     @property
     def native(self) -> tuple[str, dict[str, Any]]:
-        """The native operator and what it needs; compiled on first use, once."""
+        """The name and parameters of the native operator; compiled once, on first use."""
         with self._lock:
             return self._native
 
@@ -109,7 +110,7 @@ class Definition:
     def _native(self) -> tuple[str, dict[str, Any]]:
         if self.state is not None and self.compile != "never":
             if find_spec("numba") is not None:
-                # numba takes a third of a second to import: only who has something to compile pays.
+                # Importing numba takes a third of a second, so do it only to compile something.
                 from slidefold.definition.operators.compiled import compile_operator
 
                 try:
@@ -119,7 +120,7 @@ class Definition:
                         raise
             elif self.compile == "require":
                 raise OperatorError(
-                    f"operator {self.name} has compile='require', and numba is not installed: "
+                    f"operator {self.name} has compile='require', but numba is not installed: "
                     "pip install slidefold[numba]"
                 )
         return "object", self.plain
@@ -131,27 +132,27 @@ class Definition:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by name where an import finds this again, else the class with its functions.
+        """Pickle by name if an import finds this definition, otherwise pickle the class.
 
-        The main module of another process is another one. What has no name only pickles by value,
-        as cloudpickle does and so Spark.
+        `__main__` is a different module in another process, so its classes have no usable name.
+        Only cloudpickle, which Spark uses, pickles such classes by value.
         """
         if find_definition(self.module, self.qualname) is self:
             return find_definition, (self.module, self.qualname)
-        return _made_again, self._made_of
+        return _made_again, self._arguments
 
 
 def find_definition(module: str, qualname: str) -> Definition | None:
-    """Import a user's operator by name; None if that is not possible."""
+    """Import a user's operator by name; return None if that is not possible."""
     if module == "__main__":
         return None
     try:
-        found: Any = import_module(module)
+        factory: Any = import_module(module)
         for part in qualname.split("."):
-            found = getattr(found, part)
+            factory = getattr(factory, part)
     except (ImportError, AttributeError, ValueError):
         return None
-    definition = getattr(found, "definition", None)
+    definition = getattr(factory, "definition", None)
     return definition if isinstance(definition, Definition) else None
 
 
@@ -165,13 +166,15 @@ def _functions_of(cls: type) -> dict[str, Callable[..., Any]]:
         function = getattr(cls, name, None)
         if function is None:
             if name in REQUIRED:
-                raise OperatorError(f"operator {cls.__name__} has no {name}")
+                raise OperatorError(
+                    f"operator {cls.__name__} has no {name}: add it as a @staticmethod"
+                )
             continue
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             raise OperatorError(f"{name} of operator {cls.__name__} must be a @staticmethod")
         functions[name] = function
     if ("dump" in functions) != ("load" in functions):
-        raise OperatorError(f"operator {cls.__name__} needs both dump and load, or neither")
+        raise OperatorError(f"operator {cls.__name__} must have both dump and load, or neither")
     return functions
 
 
@@ -182,24 +185,24 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
         return None
 
 
-def _require_arguments(operator: str, name: str, function: Callable[..., Any], due: int) -> None:
+def _require_arguments(operator: str, name: str, function: Callable[..., Any], count: int) -> None:
     try:
-        inspect.signature(function).bind(*range(due))
+        inspect.signature(function).bind(*range(count))
     except ValueError:
         return
     except TypeError:
         raise OperatorError(
-            f"{name} of operator {operator} must take {due} "
-            f"{'argument' if due == 1 else 'arguments'}"
+            f"{name} of operator {operator} must take {count} "
+            f"{'argument' if count == 1 else 'arguments'}"
         ) from None
 
 
 def _inputs_of(operator: str, lift: Callable[..., Any], inputs: object) -> Layout:
-    """One input for each argument of lift, of type f8 unless `inputs` says otherwise."""
+    """Return one input per argument of lift, with the types in `inputs` or f8."""
     if isinstance(inputs, str):
         inputs = (inputs,)
     if inputs is not None and (not isinstance(inputs, (tuple, list)) or not inputs):
-        raise OperatorError(f'inputs is a tuple of types such as ("f8", "i8"), got {inputs!r}')
+        raise OperatorError(f'inputs must be a tuple of types such as ("f8", "i8"), got {inputs!r}')
     parameters = _parameters(lift)
     if parameters is None or any(p.kind not in _POSITIONAL for p in parameters):
         count = 1 if inputs is None else len(inputs)
@@ -210,9 +213,10 @@ def _inputs_of(operator: str, lift: Callable[..., Any], inputs: object) -> Layou
         names = tuple(p.name for p in parameters[:count])
         if count == 0 or not len(needed) <= count <= len(parameters):
             raise OperatorError(
-                f"lift of operator {operator} takes {len(parameters)} values, inputs= says {count}"
+                f"lift of operator {operator} takes {len(parameters)} values, but inputs= has "
+                f"{count}"
                 if inputs is not None
-                else f"lift of operator {operator} takes no value"
+                else f"lift of operator {operator} must take at least one value, but takes none"
             )
     codes = ("f8",) * count if inputs is None else tuple(inputs)
     return Layout(names, tuple(code_of("inputs", *pair) for pair in zip(names, codes, strict=True)))

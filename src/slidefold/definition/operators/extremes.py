@@ -1,6 +1,6 @@
-"""Min, max and their relatives: operators that compare.
+"""Min, max and similar operators: operators that compare values.
 
-NaN counts as the largest value: a max is NaN if any value is, a min only if all are.
+NaN is the largest value: a max is NaN if any value is NaN, a min only if all values are NaN.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BY = Record(
 
 @recorded(replace(_EXTREME, picks="most", spark="max"))
 def max(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The largest value. Commutative and selective. State: 8 or 40 bytes; 40 for strings.
+    """Return the largest value. Commutative and selective. State: 8 bytes; 40 for strings.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.max(), sf.rows(2))
@@ -50,7 +50,7 @@ def max(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 @recorded(replace(_EXTREME, picks="least", spark="min"))
 def min(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The smallest value. Commutative and selective. State: 8 or 40 bytes; 40 for strings.
+    """Return the smallest value. Commutative and selective. State: 8 bytes; 40 for strings.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.min(dtype="int64"), sf.rows(2))
@@ -62,7 +62,7 @@ def min(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 @recorded(replace(_EXTREME_COUNT, picks="all_most"))
 def max_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """How often the largest value occurs. Commutative. State: 16 or 40 bytes; 40 for strings.
+    """Count how often the largest value occurs. Commutative. State: 16 bytes; 40 for strings.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.max_count(), sf.rows(3))
@@ -74,7 +74,7 @@ def max_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 @recorded(replace(_EXTREME_COUNT, picks="all_least"))
 def min_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """How often the smallest value occurs. Commutative. State: 16 or 40 bytes; 40 for strings.
+    """Count how often the smallest value occurs. Commutative. State: 16 bytes; 40 for strings.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.min_count(), sf.rows(3))
@@ -92,9 +92,9 @@ def max_by(
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
-    """The argument of the row with the largest key; of equal keys the older row.
+    """Return the argument of the row with the largest key; the older row wins a tie.
 
-    Live windows take pairs `(arg, key)`, columns take a pair of columns. `dtype` is the type of the
+    Live windows take pairs `(arg, key)`; columns are a pair of columns. `dtype` is the type of the
     argument. Selective, not commutative. State: 24 bytes for numbers.
 
     >>> import slidefold as sf
@@ -113,9 +113,9 @@ def min_by(
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
-    """The argument of the row with the smallest key; of equal keys the older row.
+    """Return the argument of the row with the smallest key; the older row wins a tie.
 
-    As `max_by`. Selective, not commutative. State: 24 bytes for numbers.
+    The input is that of `max_by`. Selective, not commutative. State: 24 bytes for numbers.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.min_by(dtype="str"), sf.rows(2))
@@ -129,10 +129,10 @@ def min_by(
     Record(travel=as_range, column="range", keyed="numbers", middle="rows", picks="least and most")
 )
 def range(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The largest value less the smallest.
+    """Compute the largest value minus the smallest.
 
-    NaN if any value is; integers raise `ResultOverflowError` if the range needs more than 64 bits.
-    Commutative. State: 16 bytes.
+    The result is NaN if any value is NaN. Integers raise `ResultOverflowError` if the range needs
+    more than 64 bits. Commutative. State: 16 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.range(), sf.rows(2))
@@ -150,10 +150,10 @@ def range(column: str | None = None, *, dtype: str = "float64") -> Operator:
     )
 )
 def relative_variation(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The range divided by the mean: `(max - min) / mean`, a float.
+    """Compute the range divided by the mean, `(max - min) / mean`, a float.
 
-    A mean of 0 gives infinity, or NaN if all values are 0. The mean is that of `mean`, integers in
-    128 bits. Commutative. State: 40 or 48 bytes.
+    If the mean is 0, the result is infinity, or NaN if all values are 0. The mean is computed as by
+    `mean`, for integers in 128 bits. Commutative. State: 40 bytes for floats, 48 for integers.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.relative_variation(), sf.rows(2))
@@ -168,9 +168,9 @@ def relative_variation(column: str | None = None, *, dtype: str = "float64") -> 
     Record(travel=as_values, text=True, column="m4", reads="compared", middle="rows", picks="four")
 )
 def m4(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """What a plot needs of many points: the tuple `(first, last, min, max)`.
+    """Return the tuple `(first, last, min, max)`, which is enough to draw a line chart.
 
-    Does not commute. State: 40 bytes for numbers, the four of them for strings.
+    Not commutative. State: 40 bytes for numbers, the four values for strings.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.m4(dtype="int64"), sf.rows(3))
@@ -187,16 +187,16 @@ def m4(column: str | None = None, *, dtype: str = "float64") -> Operator:
         column="top_k",
         reads="compared",
         algorithm="top_values",
-        because="the largest values of a window are kept sorted",
+        because="it keeps the largest values of a window sorted",
         engine="multiset",
         middle="rows",
         picks="top",
     )
 )
 def top_k(column: str | None = None, k: int = 10, *, dtype: str = "float64") -> Operator:
-    """The k largest values as a list, the largest first; NaN counts as the largest.
+    """Return the k largest values as a list, largest first; NaN is the largest value.
 
-    Commutative. State: 8 bytes a value, at most k; O(k) a combine.
+    Commutative. State: 8 bytes per value, at most k values; O(k) per combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.top_k(k=2, dtype="int64"), sf.rows(3))

@@ -14,18 +14,18 @@ import numpy as np
 
 from slidefold.errors import OperatorError, ValueTypeError
 
-# The types that a field may have, as numpy spells them.
+# The types that a field may have, in numpy's notation.
 CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 _BITS = {"i": "integer", "u": "integer", "f": "number", "b": "bool"}
 LARGEST_STATE = 4096
 
 
 class MisfitError(Exception):
-    """A value does not fit its field; the message says what is due."""
+    """A value does not fit its field; the message says what was expected."""
 
 
 def fitted(code: str, value: Any) -> Any:
-    """Return a value as a field of this type holds it, as a plain Python number.
+    """Return a value converted to the type of its field, as a plain Python number.
 
     >>> fitted("f4", 1), fitted("u1", 255), fitted("b1", True)
     (1.0, 255, True)
@@ -48,7 +48,7 @@ def fitted(code: str, value: Any) -> Any:
         if low <= whole < high:
             return whole
     article = "an" if kind in "iu" else "a"
-    raise MisfitError(f"{article} {_BITS[kind]} ({code}) is due, got {_shown(value)}")
+    raise MisfitError(f"expected {article} {_BITS[kind]} ({code}), got {_shown(value)}")
 
 
 def _shown(value: Any) -> str:
@@ -58,44 +58,42 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """Names and types, in order, with the places that a C compiler would give them."""
+    """Field names and types, in order, with the offsets of a C struct."""
 
     names: tuple[str, ...]
     codes: tuple[str, ...]
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The struct as numpy knows it."""
+        """The struct as a numpy dtype."""
         return np.dtype(list(zip(self.names, self.codes, strict=True)), align=True)
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Where each field starts."""
+        """The offset of each field."""
         fields = self.dtype.fields
         assert fields is not None
         return tuple(fields[name][1] for name in self.names)
 
     @property
     def described(self) -> list[tuple[str, str, int]]:
-        """The fields as the native core reads them."""
+        """The fields for the native core: name, type, offset."""
         return list(zip(self.names, self.codes, self.offsets, strict=True))
 
     def values(self, given: Any) -> tuple[Any, ...]:
-        """Check what a user's function returned: a tuple in the order of the fields."""
+        """Check the result of a user's function: a tuple in the order of the fields."""
+        expected = f"expected a tuple ({', '.join(self.names)})"
         if not isinstance(given, tuple):
-            raise MisfitError(f"a tuple ({', '.join(self.names)}) is due, got {_shown(given)}")
+            raise MisfitError(f"{expected}, got {_shown(given)}")
         if len(given) != len(self.names):
-            raise MisfitError(
-                f"a tuple ({', '.join(self.names)}) of {len(self.names)} is due, "
-                f"got one of {len(given)}"
-            )
-        found = []
+            raise MisfitError(f"{expected}, got a tuple of {len(given)}")
+        values = []
         for name, code, value in zip(self.names, self.codes, given, strict=True):
             try:
-                found.append(fitted(code, value))
+                values.append(fitted(code, value))
             except MisfitError as error:
-                raise MisfitError(f"for {name} {error}") from None
-        return tuple(found)
+                raise MisfitError(f"{name}: {error}") from None
+        return tuple(values)
 
 
 def layout(what: str, fields: object) -> Layout:
@@ -105,18 +103,20 @@ def layout(what: str, fields: object) -> Layout:
     (0, 8, 16)
     """
     if not isinstance(fields, Mapping) or not fields:
-        raise OperatorError(f'{what} is a dict such as {{"n": "i8", "sum": "f8"}}, got {fields!r}')
+        raise OperatorError(
+            f'{what} must be a dict such as {{"n": "i8", "sum": "f8"}}, got {fields!r}'
+        )
     for name in fields:
         if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
-            raise OperatorError(f"a field of {what} is named by an identifier, got {name!r}")
+            raise OperatorError(f"a field name of {what} must be an identifier, got {name!r}")
         if name.startswith("_"):
-            raise OperatorError(f"a field of {what} may not start with '_', got {name!r}")
+            raise OperatorError(f"a field name of {what} must not start with '_', got {name!r}")
     names, codes = tuple(fields), tuple(code_of(what, name, fields[name]) for name in fields)
     return Layout(names, codes)
 
 
 def code_of(what: str, name: str, code: object) -> str:
-    """Check one type; of other spellings, such as int64, say the one that is meant."""
+    """Check one type; the error suggests the code for another spelling, such as int64."""
     if isinstance(code, str) and code in CODES:
         return code
     try:
@@ -124,39 +124,41 @@ def code_of(what: str, name: str, code: object) -> str:
     except TypeError:
         meant = ""
     hint = f"; did you mean {meant!r}?" if meant in CODES else ""
-    raise OperatorError(f"{what}: {name} has type {code!r}, not one of {', '.join(CODES)}{hint}")
+    raise OperatorError(
+        f"the type of {name} in {what} must be one of {', '.join(CODES)}, got {code!r}{hint}"
+    )
 
 
 def state_type(operator: str, names: Sequence[str]) -> type[Any]:
-    """The named tuple that a user's functions get."""
+    """Return the named tuple type that a user's functions receive."""
     return namedtuple(f"{operator}State", names)
 
 
 def read_columns(inputs: Layout, values: Any) -> list[np.ndarray[Any, Any]]:
-    """Check a column, or a tuple of columns where `lift` takes several values.
+    """Check a column, or a tuple of columns if `lift` takes several values.
 
-    Arrays must have the types of the inputs already; lists are converted.
+    Arrays must already have the types of the inputs; lists are converted.
     """
     if len(inputs.names) == 1:
         return [_read(inputs.codes[0], values)]
     names = ", ".join(inputs.names)
     if not isinstance(values, tuple) or len(values) != len(inputs.names):
-        got = f"{len(values)} of them" if isinstance(values, tuple) else type(values).__name__
-        raise ValueTypeError(f"a tuple of columns ({names}) is due, got {got}")
+        got = f"a tuple of {len(values)}" if isinstance(values, tuple) else type(values).__name__
+        raise ValueTypeError(f"expected a tuple of columns ({names}), got {got}")
     columns = [_read(code, column) for code, column in zip(inputs.codes, values, strict=True)]
     lengths = [len(column) for column in columns]
     if len(set(lengths)) > 1:
         raise ValueTypeError(
-            f"the columns ({names}) differ in length: {' and '.join(map(str, lengths))}"
+            f"the columns ({names}) must have equal lengths, got {' and '.join(map(str, lengths))}"
         )
     return columns
 
 
 def _read(code: str, values: Any) -> np.ndarray[Any, Any]:
-    due = np.dtype(code)
+    dtype = np.dtype(code)
     if isinstance(values, (list, tuple)):
         try:
-            return np.array([fitted(code, value) for value in values], dtype=due)
+            return np.array([fitted(code, value) for value in values], dtype=dtype)
         except MisfitError as error:
             raise ValueTypeError(str(error)) from None
     got = type(values).__name__
@@ -164,9 +166,9 @@ def _read(code: str, values: Any) -> np.ndarray[Any, Any]:
         array = np.asarray(values)
         got = str(array.dtype)
         if array.ndim != 1:
-            got += f" of {array.ndim} dimensions"
-        elif array.dtype == due and not (array.flags.c_contiguous and array.flags.aligned):
+            got += f" with {array.ndim} dimensions"
+        elif array.dtype == dtype and not (array.flags.c_contiguous and array.flags.aligned):
             got += " that is not contiguous or not aligned"
-        elif array.dtype == due:
+        elif array.dtype == dtype:
             return array
-    raise ValueTypeError(f"a one-dimensional contiguous array of {due.name} is due, got {got}")
+    raise ValueTypeError(f"expected a one-dimensional contiguous array of {dtype.name}, got {got}")

@@ -1,7 +1,7 @@
-"""The glue around a user's compiled functions: raw bytes on one side, tuples on the other.
+"""The glue around a user's compiled functions: it converts between raw bytes and tuples.
 
-It is written as LLVM code, because it must be ready quickly: the loop over a column compiles in
-0.1 s so, and in 0.5 s from Python source (`ready` in benchmarks/figures/user_operators.py).
+The glue is LLVM code, because that compiles quickly: the loop over a column takes 0.1 s, and from
+Python source 0.5 s (`ready` in benchmarks/figures/user_operators.py).
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _TYPES = {
 }
 _pointer = types.voidptr
 
-# What the native core calls. The first pointer is its context, which no function needs.
+# The number of pointers that the native core passes. The first is a context, which is not used.
 _POINTERS = {"lift": 3, "combine": 4, "lower": 3, "remove": 4, "newer_wins": 3}
-_numbers = count()  # machine code is linked by name, so that names must differ
+_numbers = count()  # machine code is linked by name, so names must be unique
 
 
 class StateTuple(types.NamedTuple):  # type: ignore[misc]
-    """A named tuple that may be returned from one branch, and a plain tuple from another.
+    """A named tuple that numba can unify with a plain tuple from another branch.
 
-    numba's own named tuples have no common type with tuples whose items are all alike.
+    numba's own named tuples have no common type with tuples whose items all have the same type.
     """
 
     def unify(self, typing: Any, other: Any) -> Any:
-        """The tuple that both can become; None if there is none."""
+        """Return the tuple type that both can be cast to; None if there is none."""
         if not isinstance(other, types.BaseTuple) or len(other) != len(self):
             return None
         items = [typing.unify_pairs(*pair) for pair in zip(self, other, strict=True)]
@@ -84,13 +84,13 @@ class Glue:
         self.compiled: dict[str, Any] = {}  # numba's results, by function
 
     def link(self, names: Sequence[str]) -> tuple[Any, dict[str, int]]:
-        """Compile functions over raw bytes; who owns their code, and their addresses."""
+        """Compile functions over raw bytes; return the library that owns them, and addresses."""
         with global_compiler_lock:
             context = cpu_target.target_context
             library = context.codegen().create_library("slidefold")
             module = library.create_ir_module("slidefold")
             symbols = {name: f"slidefold_{next(_numbers)}_{name}" for name in names}
-            with context.push_code_library(library):  # casts, such as to bool, add to it
+            with context.push_code_library(library):  # casts, such as to bool, add code to it
                 for name, symbol in symbols.items():
                     self._write(context, module, name, symbol)
             for result in self.compiled.values():
@@ -103,19 +103,19 @@ class Glue:
     def _write(self, context: Any, module: Any, name: str, symbol: str) -> None:
         pointer, number = (context.get_value_type(kind) for kind in (_pointer, types.intp))
         kinds = [pointer] * _POINTERS.get(name, 0) or [pointer, number, number, pointer, pointer]
-        made = ir.IntType(8) if name == "newer_wins" else ir.VoidType()
-        function = ir.Function(module, ir.FunctionType(made, kinds), symbol)
+        return_type = ir.IntType(8) if name == "newer_wins" else ir.VoidType()
+        function = ir.Function(module, ir.FunctionType(return_type, kinds), symbol)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         arguments = function.args if name == "slide" else function.args[1:]
         result = getattr(_Emitter(self, context, builder), f"write_{name}")(*arguments)
         if result is None:
             builder.ret_void()
         else:
-            builder.ret(builder.zext(result, made))
+            builder.ret(builder.zext(result, return_type))
 
 
 class _Emitter:
-    """Writes the code of one function. Pointers, rows and states are LLVM values."""
+    """The emitter of one function's code. Pointers, rows and states are LLVM values."""
 
     def __init__(self, glue: Glue, context: Any, builder: Any) -> None:
         self.glue, self.context, self.builder = glue, context, builder
@@ -128,7 +128,7 @@ class _Emitter:
         self.store(out, self.lifted([self.get(value, place, item) for item, place in places]))
 
     def write_combine(self, older: Any, newer: Any, out: Any) -> None:
-        """Empty states are neutral; the user's function does not see them."""
+        """Write `combine`; empty states are neutral and are not passed to the user's function."""
         if self.glue.mark is None:
             return self.write_pair("combine", older, newer, out)
         with self.builder.if_else(self.is_empty(older)) as (no_older, further):
@@ -156,12 +156,12 @@ class _Emitter:
         return self.call("newer_wins", arguments)[0]
 
     def write_slide(self, inputs: Any, rows: Any, window: Any, folds: Any, out: Any) -> None:
-        """Two-Stacks over a whole column, the functions inlined.
+        """Write Two-Stacks over a whole column, with the functions inlined.
 
-        This is `cpp/include/slidefold/columns/two_stacks.hpp` once more, for that one cannot inline
-        what is compiled here: blocks of `window` rows; the suffix folds of the block before lie in
-        `folds`, and give way to those of this block from the same end. The native core calls it
-        with 1 <= window <= rows.
+        This is the algorithm of `cpp/include/slidefold/columns/two_stacks.hpp`, which cannot inline
+        functions compiled here. It processes blocks of `window` rows. `folds` holds the suffix
+        folds of the previous block; those of the current block overwrite them from the same end.
+        The native core calls it with 1 <= window <= rows.
         """
         builder, number = self.builder, self.number
         one = number(1)
@@ -176,7 +176,7 @@ class _Emitter:
             return builder.add(builder.load(first), builder.mul(i, builder.load(step)))
 
         def slot(i: Any) -> Any:
-            """Where the fold of the block before from its row i on lies."""
+            """Return the slot of the previous block's suffix fold that starts at its row i."""
             return builder.gep(folds, [place_of(i)])
 
         def extend(at: Any) -> None:
@@ -230,7 +230,7 @@ class _Emitter:
                         self.store(slot(i), builder.load(suffix))
                     with builder.if_then(builder.icmp_signed(">", window, one)):
                         self.emit(out, last, self.folded(builder.load(prefix), end))
-                    # They were filled in from the other end.
+                    # The folds were written from the other end, so reverse the direction.
                     builder.store(place_of(far), first)
                     builder.store(builder.neg(builder.load(step)), step)
                 with rest:
@@ -244,10 +244,10 @@ class _Emitter:
     # ---- the user's functions
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, Any]:
-        """Call a user's function; its result and the type of that."""
+        """Call a user's function; return its result and the type of the result."""
         result = self.glue.compiled[name].fndesc
         function = self.context.declare_function(self.builder.module, result)
-        # The status is not looked at: an exception leaves zeros, for nobody could catch it.
+        # The status is ignored: an exception leaves zeros, because no caller could catch it.
         _, value = self.context.call_conv.call_function(
             self.builder, function, result.restype, result.argtypes, arguments
         )
@@ -260,22 +260,22 @@ class _Emitter:
         return self.as_state(*self.call("combine", [older, newer]))
 
     def as_state(self, value: Any, kind: Any) -> Any:
-        """What a function returned, with the types of the fields."""
+        """Cast a function's result to the types of the fields."""
         parts = zip(cgutils.unpack_tuple(self.builder, value), kind, self.glue.fields, strict=True)
         cast = [self.context.cast(self.builder, *part) for part in parts]
         return self.context.make_tuple(self.builder, self.glue.state, cast)
 
     def emit(self, out: Any, row: Any, state: Any) -> None:
-        """Lower a state into the row of the results."""
+        """Lower a state and store it in a row of the results."""
         glue, builder = self.glue, self.builder
         value, kind = self.call("lower", [state])
         pointer = builder.gep(out, [builder.mul(row, self.number(glue.result_size))])
         values = [value] if glue.one_result else cgutils.unpack_tuple(builder, value)
         kinds = [kind] if glue.one_result else list(kind)
-        for part, found, item, place in zip(
+        for part, source, item, place in zip(
             values, kinds, glue.results, glue.result_places, strict=True
         ):
-            self.set(pointer, place, item, self.context.cast(builder, part, found, item))
+            self.set(pointer, place, item, self.context.cast(builder, part, source, item))
 
     # ---- memory
 
@@ -294,7 +294,7 @@ class _Emitter:
         return cgutils.alloca_once(self.builder, kind)
 
     def at(self, pointer: Any, place: int | Any, item: Any) -> Any:
-        """A typed pointer to a field that lies `place` bytes on."""
+        """Return a typed pointer to the field at offset `place`."""
         offset = self.number(place) if isinstance(place, int) else place
         data = self.context.data_model_manager[item].get_data_type()
         return self.builder.bitcast(self.builder.gep(pointer, [offset]), data.as_pointer())
@@ -308,7 +308,7 @@ class _Emitter:
         self.builder.store(model.as_data(self.builder, value), self.at(pointer, place, item))
 
     def row_of(self, columns: Sequence[Any], row: Any) -> list[Any]:
-        """The inputs of a row."""
+        """Load the inputs of a row."""
         sizes = map(self.number, self.glue.input_sizes)
         return [
             self.get(column, self.builder.mul(row, size), item)
@@ -340,14 +340,14 @@ class _Emitter:
 
     @contextmanager
     def counting(self, start: Any, stop: Any) -> Iterator[Any]:
-        """From start up to stop, without it."""
+        """Write a loop from start to stop, without stop."""
         one = self.number(1)
         with cgutils.for_range_slice(self.builder, start, stop, one, stop.type) as (index, _):
             yield index
 
     @contextmanager
     def looping(self, goes_on: Callable[[], Any]) -> Iterator[None]:
-        """For as long as a condition holds."""
+        """Write a loop that runs while a condition holds."""
         test = self.builder.append_basic_block("test")
         body = self.builder.append_basic_block("body")
         end = self.builder.append_basic_block("end")

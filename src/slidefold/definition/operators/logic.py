@@ -1,4 +1,4 @@
-"""Truth, bits and bins: operators that look at what kind of value each one is."""
+"""Truth, bits and bins: operators that classify each value."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MOST_EDGES = 2**20  # a state of 8 MiB
 
 @recorded(_TRUTHS)
 def any(column: str | None = None, *, dtype: str = "bool") -> Operator:
-    """Whether any value is true; numbers are true unless they are 0, NaN too.
+    """Tell whether any value is true; a number, also NaN, is true unless it is 0.
 
-    Commutative and invertible, as the true values are counted. State: 8 bytes.
+    Commutative and invertible, because it counts the true values. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.any(), sf.rows(2))
@@ -38,9 +38,9 @@ def any(column: str | None = None, *, dtype: str = "bool") -> Operator:
 
 @recorded(_TRUTHS)
 def all(column: str | None = None, *, dtype: str = "bool") -> Operator:
-    """Whether all values are true; numbers are true unless they are 0, NaN too.
+    """Tell whether all values are true; a number, also NaN, is true unless it is 0.
 
-    Commutative and invertible, as the false values are counted. State: 8 bytes.
+    Commutative and invertible, because it counts the false values. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.all(dtype="int64"), sf.rows(2))
@@ -52,7 +52,7 @@ def all(column: str | None = None, *, dtype: str = "bool") -> Operator:
 
 @recorded(_BITS)
 def bit_and(column: str | None = None) -> Operator:
-    """The bits that are set in every integer. Commutative. State: 8 bytes.
+    """Compute the bits that are set in all integers. Commutative. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.bit_and(), sf.rows(2))
@@ -64,7 +64,7 @@ def bit_and(column: str | None = None) -> Operator:
 
 @recorded(_BITS)
 def bit_or(column: str | None = None) -> Operator:
-    """The bits that are set in any integer. Commutative. State: 8 bytes.
+    """Compute the bits that are set in any integer. Commutative. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.bit_or(), sf.rows(2))
@@ -76,9 +76,9 @@ def bit_or(column: str | None = None) -> Operator:
 
 @recorded(_BITS)
 def bit_xor(column: str | None = None) -> Operator:
-    """The bits that are set in an odd number of integers.
+    """Compute the bits that are set in an odd number of integers.
 
-    Commutative and invertible: a bit that is flipped twice is as it was. State: 8 bytes.
+    Commutative and invertible, because flipping a bit twice restores it. State: 8 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.bit_xor(), sf.rows(2))
@@ -93,18 +93,18 @@ def bit_xor(column: str | None = None) -> Operator:
         travel=Numbers(unsigned="variant", name="histogram"),
         column="histogram",
         algorithm="bins",
-        because="each row is counted in its bin when it enters and when it leaves",
+        because="each row updates the count of its bin when it enters and when it leaves",
         example=(("edges", (0, 1)),),
     )
 )
 def histogram(
     column: str | None = None, *, edges: Sequence[float], dtype: str = "float64"
 ) -> Operator:
-    """How many values lie in each bin: `[e0, e1), [e1, e2), ...`, the last bin closed.
+    """Count the values in each bin `[e0, e1), [e1, e2), ...`; the last bin is closed.
 
-    Values before the first edge, after the last one, and NaN are counted nowhere. Edges may be
+    Values below the first edge, values above the last edge, and NaN are not counted. Edges may be
     infinite; there are at most 2**20. Commutative and invertible. State: one number for a single
-    value, then 8 bytes a bin; O(bins) a combine.
+    value, then 8 bytes per bin; O(bins) per combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.histogram(edges=[0, 10, 20]), sf.rows(3))
@@ -116,14 +116,14 @@ def histogram(
     except OperatorError:
         raise
     except TypeError:
-        raise OperatorError(f"histogram takes a list of edges, got {edges!r}") from None
+        raise OperatorError(f"edges of histogram must be a list, got {edges!r}") from None
     if len(checked) > MOST_EDGES:
-        raise OperatorError(f"histogram takes up to {MOST_EDGES:,} edges, got {len(checked):,}")
+        raise OperatorError(f"histogram takes at most {MOST_EDGES:,} edges, got {len(checked):,}")
     if len(checked) < 2:
         raise OperatorError(f"histogram needs at least 2 edges, got {len(checked)}")
     for low, high in pairwise(checked):
         if not low < high:
-            raise OperatorError(f"the edges of a histogram must rise, got {low!r} before {high!r}")
+            raise OperatorError(f"edges of histogram must increase, got {low!r} before {high!r}")
     return Operator(
         "histogram",
         columns_of(column),
@@ -138,5 +138,5 @@ def _edge(edge: float) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(edge, str | bool) or math.isnan(number):
-        raise OperatorError(f"an edge of a histogram is a number, got {edge!r}")
+        raise OperatorError(f"edges of histogram must be numbers, got {edge!r}")
     return number

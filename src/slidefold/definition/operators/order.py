@@ -1,9 +1,10 @@
 """Median and quantile: exact, by an order-statistics structure.
 
-They are no monoids: from the medians of two parts nothing follows for the whole. So no algorithm
-folds them; windows and columns keep their values in order instead, at O(log n) a step.
+They have no associative combine: the medians of two parts do not determine the median of the whole.
+So no algorithm folds them. Windows and columns keep the values sorted instead, at O(log n) per
+step.
 
-NaN counts as the largest value, as for `max`; between a number and NaN lies NaN.
+NaN is the largest value, as for `max`; interpolating between a number and NaN gives NaN.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ORDER = Record(
     column="quantile",
     reads="compared",
     algorithm="order_statistics",
-    because="it has no associative combine: the values are kept sorted",
+    because="it has no associative combine, so the values are kept sorted",
     engine="multiset",
     middle="whole",
 )
@@ -32,18 +33,18 @@ _ORDER = Record(
 
 @dataclass(frozen=True, repr=False)
 class QuantileOperator(Operator):
-    """An order statistic: a place among the sorted values."""
+    """An order statistic: a position among the sorted values."""
 
     @property
     def native_name(self) -> str:
-        """A median is a quantile."""
+        """The native name; a median is a quantile."""
         return "quantile"
 
     @property
     def native_params(self) -> dict[str, Any]:
-        """The share and the interpolation."""
+        """The share q, the interpolation and the types."""
         travel = self.codings[0] if self.codings else Coding(self.dtype, "plain", "plain")
-        # Decimals and unsigned integers are exact; what lies between two of them is a float.
+        # Decimals and unsigned integers are exact; an interpolated value is a float.
         real = travel.result not in (*TIMES, "plain") and not self.picks
         result = "float" if real else travel.result
         between = {"codec": travel.codec, "result": result, "base": travel.base}
@@ -51,17 +52,17 @@ class QuantileOperator(Operator):
 
     @property
     def monoid(self) -> bool:
-        """False: the order of all values has to be kept."""
+        """False: all values must be kept sorted."""
         return False
 
     @property
     def q(self) -> float:
-        """The share of values that lie below."""
+        """The share of values below the result, from 0 to 1."""
         return float(self.native_params["q"])
 
     @property
     def interpolation(self) -> str:
-        """What is taken between two values."""
+        """The result for a position between two values."""
         return str(dict(self.params)["interpolation"])
 
     @property
@@ -74,17 +75,18 @@ class QuantileOperator(Operator):
 def median(
     column: str | None = None, *, interpolation: str = "linear", dtype: str = "float64"
 ) -> QuantileOperator:
-    """The value in the middle; of an even number of values the mean of the two, a float.
+    """Compute the exact median, by default a float.
 
-    Exact. `interpolation` is that of `quantile`. No monoid. State: about 32 bytes a value; O(log n)
-    a step.
+    For an even number of values it is the mean of the two middle values; `interpolation` changes
+    that, as for `quantile`. It has no associative combine, so the values are kept sorted. State:
+    about 32 bytes per value; O(log n) per step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.median(), sf.rows(3))
     >>> [w.push(x) for x in (5.0, 1.0, 2.0, 9.0)]
     [5.0, 3.0, 2.0, 2.0]
     """
-    return _made("median", column, dtype, interpolation)
+    return _quantile("median", column, dtype, interpolation)
 
 
 @recorded(_ORDER)
@@ -95,13 +97,14 @@ def quantile(
     interpolation: str = "linear",
     dtype: str = "float64",
 ) -> QuantileOperator:
-    """The value that a share q of the values lies below, exact.
+    """Compute the exact q-quantile.
 
-    Of n sorted values it is the one at place `q * (n - 1)`, counted from 0. Where that lies between
-    two values, `interpolation` says what is taken, as in numpy: "linear" (the default) and
-    "midpoint" give floats, of times and durations whole units rounded down; "lower", "higher" and
-    "nearest" give one of the values, of strings and bytes too. NaN counts as the largest value. No
-    monoid. State: about 32 bytes a value; O(log n) a step.
+    Of n sorted values it is the one at position `q * (n - 1)`, counted from 0. If the position is
+    between two values, `interpolation` decides, as in numpy. "linear" (the default) and "midpoint"
+    give floats; for times and durations they give whole units, rounded down. "lower", "higher" and
+    "nearest" give one of the values; they also work for strings and bytes. NaN is the largest
+    value. It has no associative combine, so the values are kept sorted. State: about 32 bytes per
+    value; O(log n) per step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.quantile(q=0.25), sf.rows(5))
@@ -109,23 +112,24 @@ def quantile(
     [4.0, 1.0, 1.5, 0.75, 1.0]
     """
     if isinstance(q, bool) or not isinstance(q, int | float) or not 0 <= q <= 1:
-        raise OperatorError(f"quantile needs a q from 0 to 1, got {q!r}")
-    return _made("quantile", column, dtype, interpolation, q=float(q))
+        raise OperatorError(f"q of quantile must be a number from 0 to 1, got {q!r}")
+    return _quantile("quantile", column, dtype, interpolation, q=float(q))
 
 
-def _made(
+def _quantile(
     name: str, column: str | None, dtype: str, interpolation: str, **params: float
 ) -> QuantileOperator:
     if interpolation not in INTERPOLATIONS:
         hint = nearest(interpolation, INTERPOLATIONS)
         raise OperatorError(
-            f"{name} takes interpolation {' or '.join(INTERPOLATIONS)}, got {interpolation!r}{hint}"
+            f"interpolation of {name} must be {' or '.join(INTERPOLATIONS)}, got "
+            f"{interpolation!r}{hint}"
         )
     checked = dtype_of(dtype, name)
     if checked in ("str", "binary") and interpolation in BETWEEN:
         raise ValueTypeError(
-            f"{name} of {checked} needs interpolation 'lower', 'higher' or 'nearest': "
-            "nothing lies between two of them"
+            f"{name} of {checked} needs interpolation 'lower', 'higher' or 'nearest', got "
+            f"{interpolation!r}: only numbers and times can be interpolated"
         )
     return QuantileOperator(
         name,

@@ -14,21 +14,21 @@ from slidefold.errors import DefinitionError, PairError, nearest
 if TYPE_CHECKING:
     from slidefold.definition.operators.base import Operator
 
-# Names of the algorithms that take single events with insert, evict and query.
+# The names of the algorithms that process single events with insert, evict and query.
 EVENT_ALGORITHMS = tuple(name for name, _, _ in _native.algorithms())
 
 
 def require_algorithm(algorithm: str | None) -> None:
-    """Refuse a name that no algorithm has, naming the nearest."""
+    """Raise if there is no algorithm of this name; the error suggests the nearest one."""
     if algorithm is not None and algorithm not in EVENT_ALGORITHMS:
         hint = nearest(algorithm, EVENT_ALGORITHMS)
         hint = hint or f"; choose one of {', '.join(EVENT_ALGORITHMS)}"
-        raise PairError(f"there is no algorithm named {algorithm!r} for this window{hint}")
+        raise PairError(f"there is no algorithm named {algorithm!r}{hint}")
 
 
 @dataclass(frozen=True, repr=False)
 class Over:
-    """What to fold, over which window. Made by `over` of an operator."""
+    """An operator over a window. Create one with the operator's `over` method."""
 
     operator: Operator
     window: WindowKind
@@ -37,21 +37,21 @@ class Over:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that are used, those of the operator first."""
+        """The input columns: first those of the operator, then those of the window."""
         return tuple(dict.fromkeys((*self.operator.columns, *self.window.columns)))
 
     def settle(self, closed: str) -> Over:
-        """Say which ends are closed where nothing has been said."""
+        """Set `closed` of the window, unless the user has set it."""
         return replace(self, window=self.window.settle(closed))
 
     def __repr__(self) -> str:
         return self.text(None if self.window.settled else "right")
 
     def text(self, default: str | None) -> str:
-        """Return the column as it is typed where `closed` has this default."""
+        """Return the column as source code, without `closed` if it equals the default."""
         length, ends = self.window.argument(default)
-        said = {"min_count": self.min_count, "algorithm": self.algorithm}
-        more = {name: value for name, value in said.items() if value is not None}
+        optional = {"min_count": self.min_count, "algorithm": self.algorithm}
+        more = {name: value for name, value in optional.items() if value is not None}
         options = [f", {name}={value!r}" for name, value in {**ends, **more}.items()]
         return f"{self.operator}.over({length}{''.join(options)})"
 
@@ -63,7 +63,7 @@ def over(
     min_count: int | None,
     algorithm: str | None,
 ) -> Over:
-    """Check what `over` of an operator was given."""
+    """Check the arguments of an operator's `over`, and return the column."""
     _require_columns(operator)
     if min_count is not None:
         try:
@@ -71,17 +71,17 @@ def over(
         except TypeError:
             whole = 0
         if isinstance(min_count, bool) or whole < 1:
-            raise DefinitionError(f"min_count is an integer >= 1, got {min_count!r}")
+            raise DefinitionError(f"min_count must be an integer >= 1, got {min_count!r}")
         if whole >= 2**63:
-            raise DefinitionError("min_count is an integer below 2**63, got a larger one")
+            raise DefinitionError("min_count must be an integer < 2**63, got a larger one")
         min_count = whole
     if algorithm is not None and not isinstance(algorithm, str):
-        raise DefinitionError(f"algorithm is a name such as 'daba_lite', got {algorithm!r}")
+        raise DefinitionError(f"algorithm must be a name such as 'daba_lite', got {algorithm!r}")
     return Over(operator, window_of(window, closed), min_count, algorithm)
 
 
 def _require_columns(operator: Operator) -> None:
-    """Refuse operators without a column, also inside a struct; only rows count without one."""
+    """Raise if an operator has no column, also inside a struct; only `count` needs none."""
     for _, leaf in operator.leaves():
         if not leaf.columns and not leaf.record.rows:
             raise DefinitionError(f"{leaf.name} needs a column, such as {leaf.name}('x')")
@@ -94,10 +94,12 @@ def over_each(
     min_count: int | None,
     algorithm: str | None,
 ) -> tuple[Over, ...]:
-    """Make a column over each of several windows; `rolling` names them by their lengths."""
+    """Return one column per window; `rolling` adds the lengths of the windows to their names."""
     if not windows:
-        raise DefinitionError("expected a list of at least one window, such as ['1h', '24h']")
-    found = tuple(over(operator, each, closed, min_count, algorithm) for each in windows)
-    for each in found:
-        window_suffix(each.window)
-    return found
+        raise DefinitionError(
+            "expected a list of at least one window, such as ['1h', '24h'], got an empty list"
+        )
+    columns = tuple(over(operator, window, closed, min_count, algorithm) for window in windows)
+    for column in columns:
+        window_suffix(column.window)
+    return columns

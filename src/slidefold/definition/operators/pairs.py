@@ -1,6 +1,7 @@
-"""Two columns at once: operators over pairs of values.
+"""Covariance, correlation, trend and decayed mean: operators over two columns.
 
-Live windows take pairs `(x, y)`, columns a pair of columns. A row with a None in either is skipped.
+Live windows take pairs `(x, y)`; columns are a pair of columns. A row with None in either column is
+skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from slidefold.errors import OperatorError, ValueTypeError, WindowError
 def _spread(
     times: tuple[str, str], unit: Callable[[float, float], float], keyed: str = ""
 ) -> Record:
-    """Return the record of a joint spread, given its results beside times and its unit."""
+    """Return the record of an operator, given its scaling for times and its unit."""
     return Record(
         key_types=NUMBERS,
         travel=Numbers(unsigned="differences", times=times),
@@ -48,12 +49,12 @@ def covariance(
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
-    """The covariance of two columns: of a sample (`ddof=1`) or of a population (`ddof=0`).
+    """Compute the covariance of two columns: of a sample (`ddof=1`) or a population (`ddof=0`).
 
-    None where there are not more than `ddof` rows. Beside datetimes or durations it counts these in
-    seconds. Parts merge by the pairwise formula, which keeps its digits far from zero: the relative
-    error is below 1e-12, or below 1e-14 / |correlation| where that is more, as sums that cancel
-    lose digits. Infinities and NaN give NaN. Commutative. State: 48 bytes.
+    The result is None if there are at most `ddof` rows. If `y` holds datetimes or durations, they
+    count in seconds. States are combined by the pairwise formula, which stays accurate for values
+    far from zero: the relative error is below 1e-12 or 1e-14 / |correlation|, whichever is larger,
+    because sums that cancel lose digits. Infinities and NaN give NaN. Commutative. State: 48 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.covariance(), sf.rows(3))
@@ -72,10 +73,11 @@ def correlation(
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
-    """Pearson's correlation of two columns, between -1 and 1.
+    """Compute Pearson's correlation of two columns, from -1 to 1.
 
-    None where there are fewer than two rows, or where a column does not vary (spreads below 1e-150
-    are none to floats). Numerically as `covariance`. Commutative. State: 64 bytes.
+    The result is None if there are fewer than two rows, or if a column is constant; deviations
+    below 1e-150 count as constant. It has the accuracy of `covariance`. Commutative. State: 64
+    bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.correlation(), sf.rows(2))
@@ -93,12 +95,11 @@ def trend(
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
-    """The slope of the line that fits x best (least squares), per unit of `ts`.
+    """Compute the slope of the least-squares line of x, per unit of `ts`.
 
-    Beside a column of datetimes or durations it is per second, whatever unit that counts in. None
-    where the rows have fewer than two different times; infinities and NaN give NaN. Times may be
-    large, such as nanoseconds since 1970: `key_dtype="int64"` takes them as they are. Commutative.
-    State: 56 bytes.
+    If `ts` holds datetimes or durations of any unit, the slope is per second. The result is None if
+    there are fewer than two different times; infinities and NaN give NaN. Integer times may be
+    large, such as nanoseconds since 1970: use `key_dtype="int64"`. Commutative. State: 56 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.trend(), sf.rows(3))
@@ -124,13 +125,12 @@ def decayed_mean(
     dtype: str = "float64",
     key_dtype: str = "float64",
 ) -> Operator:
-    """The mean that forgets: a row weighs half as much for every `half_life` it is old.
+    """Compute a weighted mean: the weight of a row halves with every `half_life` of age.
 
-    `half_life` is in units of `ts`; beside a column of datetimes or durations, in seconds, or a
-    duration such as "10m".
-    Weights are `2 ** -((newest ts - ts) / half_life)`, relative to the newest time in the window,
-    in whatever order the times come; they never overflow. Commutative. State: 24 bytes; one power
-    and one division a combine.
+    `half_life` is in units of `ts`. If `ts` holds datetimes or durations, it is a number of seconds
+    or a duration such as "10m". The weight of a row is `2 ** -((newest ts - ts) / half_life)`,
+    where newest is the newest time in the window. Times may arrive in any order, and weights never
+    overflow. Commutative. State: 24 bytes; one power and one division per combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.decayed_mean(half_life=10), sf.rows(3))
@@ -145,36 +145,38 @@ def decayed_mean(
         try:
             nanoseconds(half_life)
         except WindowError as error:
-            raise OperatorError(f"decayed_mean needs a half_life > 0: {error}") from None
+            raise OperatorError(
+                f"half_life of decayed_mean must be a number or a duration > 0: {error}"
+            ) from None
         if x is None and key_dtype not in TIMES:
             raise OperatorError(
-                f"half_life={half_life!r} needs times, such as key_dtype='timestamp'; "
-                "beside numbers it is a number"
+                f"half_life={half_life!r} needs times, such as key_dtype='timestamp', got "
+                f"key_dtype={key_dtype!r}: give a number as half_life, or change key_dtype"
             )
         kept = half_life
     else:
         number = isinstance(half_life, int | float) and not isinstance(half_life, bool)
         if not number or not 0 < half_life <= sys.float_info.max:  # also integers beyond floats
             raise OperatorError(
-                f"decayed_mean needs a half_life > 0 that is finite, got {half_life!r}"
+                f"half_life of decayed_mean must be finite and > 0, got {half_life!r}"
             )
         kept = float(half_life)
     return DecayedMean(*_pair("decayed_mean", x, ts, dtype, key_dtype, (("half_life", kept),)))
 
 
 def half_life_of(operator: Operator) -> float:
-    """Return the half-life as a number; that of a duration in seconds.
+    """Return the half-life as a number; a duration becomes seconds.
 
     >>> half_life_of(decayed_mean("x", "ts", half_life="10m"))
     600.0
     """
-    said: Any = dict(operator.params)["half_life"]
-    return nanoseconds(said) / 1e9 if isinstance(said, str) else float(said)
+    half_life: Any = dict(operator.params)["half_life"]
+    return nanoseconds(half_life) / 1e9 if isinstance(half_life, str) else float(half_life)
 
 
 @dataclass(frozen=True, repr=False)
 class ScaledPair(Operator):
-    """An operator whose result is counted in the unit of its second column."""
+    """An operator whose result is scaled by the unit of its second column."""
 
     def _coded_result(self, codings: tuple[Coding, ...]) -> str:
         return codings[-1].result
@@ -182,17 +184,17 @@ class ScaledPair(Operator):
 
 @dataclass(frozen=True, repr=False)
 class DecayedMean(Operator):
-    """A mean that forgets; its half-life may be a duration."""
+    """A decayed mean; its half-life may be a duration."""
 
     @property
     def native_params(self) -> dict[str, Any]:
-        """The half-life in steps of the times, which travel as whole numbers."""
+        """The half-life in steps of the times, which travel as integers."""
         half_life = half_life_of(self) * steps_per_second(self.key_dtype)
         return super(DecayedMean, replace(self, params=(("half_life", half_life),))).native_params
 
     @property
     def state_version(self) -> int:
-        """The version of its saved state, which changed where times of uint64 became exact."""
+        """The version of the saved state: 2 for exact times of uint64, otherwise 1."""
         return 2 if self.key_dtype == "uint64" else 1
 
 
@@ -204,8 +206,11 @@ def _pair(
     key_dtype: str,
     params: tuple[tuple[str, Param], ...] = (),
 ) -> tuple[str, tuple[str, ...], str, str, tuple[tuple[str, Param], ...]]:
-    """Check what operators over two columns of numbers are made of."""
+    """Check the arguments of an operator over two columns of numbers."""
     checked = dtype_of(dtype, name)
     if checked in TIMES:
-        raise ValueTypeError(f"{name} takes times in its second column only, got {dtype!r}")
+        raise ValueTypeError(
+            f"dtype of {name} must be a number, got {dtype!r}: only the second column may hold "
+            "times, with key_dtype"
+        )
     return name, columns_of(x, y), checked, dtype_of(key_dtype, name, second=True), params

@@ -1,6 +1,6 @@
-"""Users' operators with declared fields, in plain Python: every call is checked.
+"""Run users' operators with declared fields in plain Python, and check every call.
 
-A native function checks, and comes here with what is not plainly right.
+A native function does the quick checks and calls this module for all other values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 
 
 def checked_functions(definition: Definition) -> dict[str, Any]:
-    """The functions of an operator, with named tuples in and out, for the native core to call."""
+    """Return an operator's functions for the native core; states are named tuples."""
     assert definition.state is not None
     return {
         **{name: _checked(definition, name, f) for name, f in definition.functions.items()},
@@ -33,21 +33,21 @@ def checked_functions(definition: Definition) -> dict[str, Any]:
 
 
 def _saving(dtype: np.dtype[Any], make: type[Any]) -> dict[str, Function]:
-    """How a state is saved: its fields one after the other, as the compiled operator lays them."""
+    """Return `dump` and `load` for states, with the memory layout of the compiled operator."""
 
     def dump(state: Any) -> bytes:
         return np.array(tuple(state), dtype).tobytes()
 
     def load(saved: bytes) -> Any:
         if len(saved) != dtype.itemsize:
-            raise StateError(f"a state of {dtype.itemsize} bytes is due, got {len(saved)}")
+            raise StateError(f"expected a state of {dtype.itemsize} bytes, got {len(saved)}")
         return make(*np.frombuffer(saved, dtype)[0].item())
 
     return {"dump": dump, "load": load}
 
 
 def _checked(definition: Definition, name: str, function: Function) -> Function:
-    """A function whose arguments, errors and results are looked at, natively if they are right."""
+    """Wrap a function so that its arguments, errors and results are checked."""
     where = f"{name} of operator {definition.name}"
     codes, make, convert = _presented(definition, name)
 
@@ -55,20 +55,20 @@ def _checked(definition: Definition, name: str, function: Function) -> Function:
         try:
             return convert(result)
         except MisfitError as error:
-            raise OperatorError(f"{where} returned something else: {error}") from None
+            raise OperatorError(f"{where} returned a wrong value: {error}") from None
 
     def failed(error: Exception) -> Any:
-        said = f": {error}" if str(error) else ""
-        raise OperatorError(f"{where} raised {type(error).__name__}{said}") from error
+        message = f": {error}" if str(error) else ""
+        raise OperatorError(f"{where} raised {type(error).__name__}{message}") from error
 
     inputs = definition.inputs if name == "lift" else None
     read = None if inputs is None else partial(_read, inputs)
-    taken = None if inputs is None else inputs.codes
-    return _native.CheckedFunction(function, taken, codes, make, read, present, failed)
+    input_codes = None if inputs is None else inputs.codes
+    return _native.CheckedFunction(function, input_codes, codes, make, read, present, failed)
 
 
 def _presented(definition: Definition, name: str) -> tuple[tuple[str, ...], Any, Function]:
-    """What a function returns: the types, what is made of them, and how Python converts them."""
+    """Return a function's result types, the container for them, and a Python converter."""
     results, state, make = definition.results, definition.state, definition.state_type
     assert state is not None
     if name == "newer_wins":
@@ -82,11 +82,11 @@ def _presented(definition: Definition, name: str) -> tuple[tuple[str, ...], Any,
 
 
 def _read(inputs: Layout, given: Any) -> tuple[Any, ...]:
-    """The arguments of `lift`: the value or the tuple of values that an event brings."""
+    """Return the arguments of `lift`: the value or the tuple of values of an event."""
     names, codes = inputs.names, inputs.codes
     values = (given,) if len(codes) == 1 else given
     if not isinstance(values, tuple) or len(values) != len(codes):
-        raise ValueTypeError(f"a tuple ({', '.join(names)}) is due, got {given!r}")
+        raise ValueTypeError(f"expected a tuple ({', '.join(names)}), got {given!r}")
     try:
         return tuple(fitted(*pair) for pair in zip(codes, values, strict=True))
     except MisfitError as error:
@@ -94,15 +94,15 @@ def _read(inputs: Layout, given: Any) -> tuple[Any, ...]:
 
 
 def open_rows(inputs: Layout, values: Any) -> list[Any]:
-    """Columns as a list of what `lift` takes for each row."""
+    """Return columns as a list of the arguments of `lift` for each row."""
     columns = [column.tolist() for column in read_columns(inputs, values)]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
 def close_rows(results: str | Layout, rows: list[Any]) -> np.ndarray[Any, Any]:
-    """Results as an array: of numbers, or of structs where `returns` is a dict; None as zeros."""
+    """Return results as an array of numbers, or of structs if `returns` is a dict; None as 0."""
     if isinstance(results, Layout):
-        nothing = (0,) * len(results.names)
-        tuples = [nothing if row is None else tuple(row.values()) for row in rows]
+        zeros = (0,) * len(results.names)
+        tuples = [zeros if row is None else tuple(row.values()) for row in rows]
         return np.array(tuples, dtype=results.dtype)
     return np.array([0 if row is None else row for row in rows], dtype=results)

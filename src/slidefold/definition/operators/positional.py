@@ -1,6 +1,7 @@
-"""First, last, nth, concatenation and collection: operators that tell the order of their values.
+"""First, last, nth, concat and collect: operators that depend on the order of values.
 
-`nulls="keep"` makes None a value like others; by default None only takes its place in the window.
+With `nulls="keep"` None is a value like any other. By default None is skipped, but it counts as a
+row of a rows window.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from slidefold.definition.operators.base import (
 from slidefold.definition.operators.record import KEYS, VALUES, Record, recorded
 from slidefold.definition.operators.travel import as_values
 
-_RANGE = "a window is a range of the sorted column"
+_RANGE = "a window is a range of rows in the sorted column"
 
 
 def _place(column: str, because: str, picks: str = "", middle: str = "rows") -> Record:
-    """Return the record of an operator that the bounds of a window answer."""
+    """Return the record of an operator whose result follows from the bounds of a window."""
     return Record(
         types=VALUES,
         travel=as_values,
@@ -33,9 +34,9 @@ def _place(column: str, because: str, picks: str = "", middle: str = "rows") -> 
     )
 
 
-@recorded(_place("first", "the lower bound of a window is the row", "first"))
+@recorded(_place("first", "the lower bound of a window gives the row", "first"))
 def first(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
-    """The oldest value. Selective, not commutative. State: 16 bytes for numbers.
+    """Return the oldest value. Selective, not commutative. State: 16 bytes for numbers.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.first(dtype="str"), sf.rows(2))
@@ -48,9 +49,9 @@ def first(column: str | None = None, *, dtype: str = "float64", nulls: str = "sk
     return _ordered("first", column, dtype, nulls)
 
 
-@recorded(_place("last", "the upper bound of a window is the row", "last"))
+@recorded(_place("last", "the upper bound of a window gives the row", "last"))
 def last(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
-    """The youngest value. Selective, not commutative. State: 16 bytes for numbers.
+    """Return the newest value. Selective, not commutative. State: 16 bytes for numbers.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.last(dtype="int64"), sf.rows(2))
@@ -60,13 +61,13 @@ def last(column: str | None = None, *, dtype: str = "float64", nulls: str = "ski
     return _ordered("last", column, dtype, nulls)
 
 
-@recorded(_place("nth", "the row is n below the upper bound of a window", "youngest"))
+@recorded(_place("nth", "the row is n rows before the upper bound of a window", "youngest"))
 def nth(
     column: str | None = None, n: int = 1, *, dtype: str = "float64", nulls: str = "skip"
 ) -> Operator:
-    """The n-th youngest value, 1 being the youngest; None if the window has fewer.
+    """Return the n-th newest value; n = 1 is the newest.
 
-    Does not commute. State: the youngest n values.
+    The result is None if the window has fewer values. Not commutative. State: the newest n values.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.nth(n=2, dtype="int64"), sf.rows(3))
@@ -87,7 +88,7 @@ def nth(
     )
 )
 def concat(column: str | None = None) -> Operator:
-    """The strings one after the other, in time order. Does not commute. State: the string.
+    """Concatenate the strings in time order. Not commutative. State: the string.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.concat(), sf.rows(3))
@@ -99,7 +100,7 @@ def concat(column: str | None = None) -> Operator:
 
 @recorded(_place("collect", _RANGE, middle="whole"))
 def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
-    """The values as a list, in time order. Does not commute. State: the values.
+    """Collect the values in a list, in time order. Not commutative. State: the values.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.collect(dtype="int64"), sf.rows(2))
@@ -116,17 +117,17 @@ def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "
         column="collect_distinct",
         reads="compared",
         algorithm="bounds",
-        because="a row counts unless the one before it of its value is in the window too",
+        because="a row is in the result if the previous row of equal value is outside the window",
         engine="bounds",
         middle="rows",
         picks="distinct",
     )
 )
 def collect_distinct(column: str | None = None, *, dtype: str = "float64") -> Operator:
-    """The distinct values as a list, in the order in which they first occur in the window.
+    """Collect the distinct values in a list, in the order of their first occurrence.
 
-    NaN is one value, and -0.0 is 0.0. Does not commute. State: the distinct values; a combine
-    looks at all of them.
+    All NaN are one value, and -0.0 equals 0.0. Not commutative. State: the distinct values; a
+    combine reads all of them.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.collect_distinct(dtype="str"), sf.rows(3))

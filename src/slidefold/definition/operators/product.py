@@ -1,4 +1,4 @@
-"""Products: several operators in one state."""
+"""Structs: several operators in one state."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class StructOperator(Operator):
 
     @property
     def record(self) -> Record:
-        """What the software knows of a struct; its parts have records of their own."""
+        """The record of a struct; its parts have their own records."""
         return _STRUCT
 
     def leaves(self) -> Iterator[tuple[tuple[str, ...], Operator]]:
-        """Yield the operators in the struct, each with its path."""
+        """Yield the operators of the struct, each with its path."""
         for name, part in self.parts:
             for path, leaf in part.leaves():
                 yield (name, *path), leaf
@@ -42,7 +42,7 @@ class StructOperator(Operator):
 
     @property
     def keeps_nulls(self) -> bool:
-        """Each part skips None on its own."""
+        """True: each part handles None itself."""
         return True
 
     def __repr__(self) -> str:
@@ -53,13 +53,13 @@ class StructOperator(Operator):
 
 
 def struct(**parts: Operator) -> StructOperator:
-    """Several operators in one window: one state, one algorithm, a dict of results.
+    """Combine several operators in one window: one state, one algorithm, a dict of results.
 
-    An event is a dict by column name, or a tuple with one item for each part in order (a pair for a
-    part of two columns); a whole column is a dict or a tuple of columns, and gives a dict of
-    results. Each part skips None on its own: a part that has seen nothing else gives None, or 0 if
-    it counts. Commutes, and is invertible, if all parts do. State: those of the parts and 8 bytes
-    each.
+    An event is a dict by column name, or a tuple with one item per part, in order (a pair for a
+    part with two columns). A whole column is a dict or a tuple of columns and gives a dict of
+    results. Each part skips None independently: a part without values gives None, or 0 if it
+    counts. Commutative if all parts are; invertible if all parts are. State: the states of the
+    parts, plus 8 bytes per part.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.struct(total=sf.sum("x"), top=sf.max("y")), sf.rows(2))
@@ -71,11 +71,11 @@ def struct(**parts: Operator) -> StructOperator:
     {'total': 6.0, 'top': None}
     """
     if not parts:
-        raise OperatorError("struct needs at least one operator")
+        raise OperatorError("struct needs at least one operator, such as total=slidefold.sum('x')")
     for name, part in parts.items():
         if not isinstance(part, Operator):
             raise OperatorError(
-                f"{name} of struct must be an operator, such as slidefold.max('x'), got {part!r}"
+                f"{name} of struct must be an operator such as slidefold.max('x'), got {part!r}"
             )
     columns = dict.fromkeys(column for part in parts.values() for column in part.columns)
     return StructOperator("struct", tuple(columns), dtype="any", parts=tuple(parts.items()))

@@ -1,9 +1,9 @@
-"""The record of an operator: everything that the software knows about it, in one place.
+"""The record of an operator: everything that engines need to know about it, in one place.
 
-A record stands beside the function that makes its operators. Engines read it and never ask for an
-operator's name, so that a user's class named `sum` stays a user's class. Records name kernels in
-words, because engines lie above definitions: `columns/folds.py` and `columns/middles.py` have one
-function for each word, and a test finds words that nobody knows.
+A record is next to the function that creates its operators. Engines read the record and never
+compare an operator's name, so a user's class named `sum` is never treated as the built-in. Records
+refer to kernels by name, because engines are in a higher layer: `columns/folds.py` and
+`columns/middles.py` have one function per name, and a test finds names without a function.
 """
 
 from __future__ import annotations
@@ -29,59 +29,59 @@ def _unknown(params: dict[str, Any]) -> int:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of an operator."""
+    """The properties of an operator that engines use."""
 
     # ---- event by event
-    types: tuple[str, ...] = NUMBERS  # that native code folds, the default first
-    key_types: tuple[str, ...] = ()  # of the second column; none if there is one column
-    travel: Travel = nothing  # how values of other types reach native code
-    text: bool = False  # native code compares strings by an operator of its own
-    plain: tuple[str, ...] = ()  # types that native code takes although they usually travel
-    rows: bool = False  # without a column it counts rows
-    never_null: bool = False  # also an empty window has a result
+    types: tuple[str, ...] = NUMBERS  # types that native code folds, the default first
+    key_types: tuple[str, ...] = ()  # types of the second column; empty if there is one column
+    travel: Travel = nothing  # how values of other types are converted for native code
+    text: bool = False  # whether native code has a separate operator that compares strings
+    plain: tuple[str, ...] = ()  # types that native code takes without their usual conversion
+    rows: bool = False  # whether it counts rows if it has no column
+    never_null: bool = False  # whether an empty window has a result that is not null
 
     # ---- over columns
     column: str = "numbers"  # the fold, see columns/folds.py
     reads: str = "numbers"  # or compared, hashed, truths, bits, labels: see columns/reading.py
-    exact_decimals: bool = False  # decimals are folded as integers of their last digit
-    one_pass: bool = False  # the native pass over all windows of a table folds it
-    as_floats: bool = False  # that pass reads floats, whatever the column holds
-    same_type: bool = False  # results are of the type of the values
-    unit: Callable[[float, float], float] = _unitless  # of results, from those of the columns
-    result_bytes: Callable[[dict[str, Any]], int] = _unknown  # of sketches, from their parameters
-    algorithm: str = ""  # of its own, where no algorithm folds it over columns
-    because: str = ""  # why
+    exact_decimals: bool = False  # whether decimals are folded as integers of their last digit
+    one_pass: bool = False  # whether the native pass over all windows of a table folds it
+    as_floats: bool = False  # whether that pass reads every column as floats
+    same_type: bool = False  # whether results have the type of the values
+    unit: Callable[[float, float], float] = _unitless  # of results, given the columns' units
+    result_bytes: Callable[[dict[str, Any]], int] = _unknown  # of sketches, given the parameters
+    algorithm: str = ""  # its own algorithm over columns, if the general ones do not fold it
+    because: str = ""  # why it has its own algorithm
 
     # ---- in order of arrival
-    engine: str = "fold"  # or multiset, bounds: how the engine keeps it
-    keyed: str = ""  # which columns are kept as states by key; see live/incremental.py
+    engine: str = "fold"  # or multiset, bounds: how the engine stores it
+    keyed: str = ""  # which columns are stored as states by key; see live/incremental.py
 
     # ---- in chunks of time
-    middle: str = "state"  # what stands for many rows: a state, picked rows, or all (whole)
+    middle: str = "state"  # the middle of a chunk travels as: state, rows (picked), whole (all)
     picks: str = ""  # which rows are picked, see columns/middles.py
 
     # ---- on Spark
-    spark: str = ""  # the function of Spark's own OVER that gives the same results
+    spark: str = ""  # the function of Spark's OVER that gives the same results
 
     # ---- in the documentation
-    example: tuple[tuple[str, Any], ...] = ()  # arguments without which it cannot be made
+    example: tuple[tuple[str, Any], ...] = ()  # values for the arguments that have no default
 
     @property
     def pair(self) -> bool:
-        """Whether it takes two columns, each of a type of its own."""
+        """Whether it takes two columns, which may differ in type."""
         return bool(self.key_types)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 RECORDS: dict[str, Record] = {}
-# Every operator by name; those of an optional package are not built in.
+# NAMED has every operator; BUILT_IN leaves out those that need an optional package.
 BUILT_IN: dict[str, Callable[..., Any]] = {}
 NAMED: dict[str, Callable[..., Any]] = {}
 
 
 def recorded(record: Record, *, built_in: bool = True) -> Callable[[Function], Function]:
-    """Register the function that makes an operator together with its record."""
+    """Register the function that creates an operator, together with its record."""
 
     def register(function: Function) -> Function:
         name = function.__name__

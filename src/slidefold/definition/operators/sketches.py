@@ -1,4 +1,4 @@
-"""Sketches: small summaries that may err, by a known amount."""
+"""Sketches: small summaries with a bounded error."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def _counters(params: dict[str, Any]) -> int:
 
 _ASKED = Record(types=KEYS, travel=as_asked, column="sketch", reads="hashed")
 
-# A filter of 128 MiB holds 10^8 values at 1% of wrong answers; 64 hashes err once in 2^64.
+# 128 MiB hold 10^8 values with 1% false positives; 64 hashes allow a rate down to 2^-64.
 MOST_BITS, MOST_HASHES = 2**30, 64
-MOST_COUNTERS = 2**26  # of a count-min table, 512 MiB
+MOST_COUNTERS = 2**26  # the counters of a count-min table of 512 MiB
 
 
 @recorded(replace(_ASKED, result_bytes=_bits))
 def bloom(
     column: str | None = None, *, bits: int = 1 << 14, hashes: int = 3, dtype: str = "float64"
 ) -> Operator:
-    """A Bloom filter of the values: `x in filter` is never wrong when it says no.
+    """Build a Bloom filter of the values, for `x in filter`; it has no false negatives.
 
-    With n distinct values it wrongly says yes with a probability of about
-    `(1 - exp(-hashes * n / bits)) ** hashes`. Commutative. State: 8 bytes a value while there are
-    few, then `bits / 8` bytes; up to 2**30 bits and 64 hashes.
+    With n distinct values the probability of a false positive is about
+    `(1 - exp(-hashes * n / bits)) ** hashes`. Commutative. State: 8 bytes per value for few values,
+    then `bits / 8` bytes. At most 2**30 bits and 64 hashes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.bloom(dtype="str"), sf.rows(2))
@@ -72,12 +72,12 @@ def count_min(
     confidence: float = 0.99,
     dtype: str = "float64",
 ) -> Operator:
-    """A count-min sketch: `sketch.estimate(value)` says how often a value occurred.
+    """Build a count-min sketch; `sketch.estimate(value)` estimates how often a value occurs.
 
-    Never too few; too many by more than `epsilon` times the number of all values with a probability
-    below `1 - confidence`. Commutative and invertible. State: 16 bytes a distinct value while there
-    are few, then a table of `e / epsilon` by `ln(1 / (1 - confidence))` counters of 8 bytes, 2**26
-    of them at most; as a column, that table.
+    An estimate is never too low. The probability that it is too high by more than `epsilon` times
+    the number of values is below `1 - confidence`. Commutative and invertible. State: 16 bytes per
+    distinct value for few values, then a table of `e / epsilon` by `ln(1 / (1 - confidence))`
+    counters of 8 bytes, at most 2**26 counters. In a column, results are always that table.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.count_min(dtype="str"), sf.rows(3))
@@ -93,7 +93,7 @@ def count_min(
     if math.e / epsilon > MOST_COUNTERS // depth:
         raise OperatorError(
             f"count_min with epsilon={epsilon!r} and confidence={confidence!r} needs a table of "
-            f"{math.e / epsilon * depth:.3g} counters, more than {MOST_COUNTERS:,}: take a larger "
+            f"{math.e / epsilon * depth:.3g} counters, more than {MOST_COUNTERS:,}: use a larger "
             "epsilon"
         )
     checked = dtype_of(dtype, "count_min")
@@ -106,19 +106,19 @@ def count_min(
         travel=as_counted,
         reads="hashed",
         algorithm="register_queues",
-        because="each register keeps a queue of the rows that may still be its largest",
+        because="each register keeps a queue of the rows that may become its maximum",
         keyed="hashed",
     )
 )
 def approx_distinct(
     column: str | None = None, *, precision: int = 12, dtype: str = "float64"
 ) -> Operator:
-    """About how many distinct values there are (HyperLogLog), an integer.
+    """Estimate the number of distinct values with HyperLogLog; the result is an integer.
 
-    The standard error is `1.04 / sqrt(2 ** precision)`: 1.6% at 12; small counts are nearly exact.
-    NaN is one value, and -0.0 is 0.0. Commutative. State: 24 bytes for one value, 4 bytes a
-    distinct value while there are few, then `2 ** precision` bytes, which states share while they
-    are equal: a window of a million values takes about 100 MB, not 4 GB.
+    The standard error is `1.04 / sqrt(2 ** precision)`, or 1.6% at 12; small counts are nearly
+    exact. All NaN are one value, and -0.0 equals 0.0. Commutative. State: 24 bytes for one value, 4
+    bytes per distinct value for few values, then `2 ** precision` bytes. Equal states share these
+    bytes: a window of a million values takes about 100 MB, not 4 GB.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.approx_distinct(dtype="str"), sf.rows(3))
@@ -133,15 +133,16 @@ def approx_distinct(
 
 @recorded(Record(travel=Numbers(), column="moments"))
 def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -> Operator:
-    """The moment sketch: `result.quantile(q)` from k moments, by maximum entropy.
+    """Build a moment sketch; `result.quantile(q)` estimates quantiles from k moments.
 
-    The rank of a quantile is wrong by less than 0.01 at k = 10 for smooth data such as uniform,
-    normal or exponential values, and by about `1 / k` for data with several humps. Heavy tails over
-    many orders of magnitude and few distinct values may be wrong by 0.4: ask `approx_quantile` for
-    those. The result has `count`, `min`, `max` and `mean` too. A value that is not finite,
-    or beyond 1e300, makes all of them NaN. Parts merge by the pairwise formula, in units of the
-    range, so that neither large values nor values far from zero lose digits. Commutative. State:
-    64 bytes for one value, then 8 bytes a moment more; k * k multiplications a combine.
+    Quantiles are estimated by maximum entropy. The error of the rank is below 0.01 at k = 10 for
+    smooth data such as uniform, normal or exponential values, and about `1 / k` for data with
+    several modes. It may be 0.4 for heavy tails over many orders of magnitude or few distinct
+    values: use `approx_quantile` for those. The result also has `count`, `min`, `max` and `mean`.
+    If a value is not finite or beyond 1e300, they are all NaN. States are combined by the pairwise
+    formula, in units of the range, so large values and values far from zero keep their digits.
+    Commutative. State: 64 bytes for one value, then 8 bytes per moment more; k * k multiplications
+    per combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.moments(), sf.rows(1000))
@@ -169,14 +170,13 @@ def naive_bayes(
     dtype: str = "str",
     key_dtype: str = "str",
 ) -> Operator:
-    """A naive Bayes classifier of the window's rows: `model.predict(features)` gives a label.
+    """Train a naive Bayes classifier on the window; `model.predict(features)` gives a label.
 
-    Labels (`dtype`) and features (`key_dtype`) are codes, integers or strings, or live any other
-    type that has no fractions. Live windows take
-    tuples `(label, feature, ...)`, columns a tuple of columns. Each count is taken as one more than
-    it is (Laplace); of equally likely labels the smallest wins. A row with a None is skipped.
-    Commutative and invertible. State: the counts of labels, and of each feature's values beside
-    each label.
+    Labels (`dtype`) and features (`key_dtype`) are integers or strings; live windows also take any
+    other type without fractions. Live windows take tuples `(label, feature, ...)`; columns are a
+    tuple of columns. Every count is increased by one (Laplace smoothing); of equally likely labels
+    the smallest wins. A row with a None is skipped. Commutative and invertible. State: the count of
+    each label, and of each feature value per label.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.naive_bayes(), sf.rows(4))
@@ -186,7 +186,10 @@ def naive_bayes(
     ('spam', 'ham', {'ham': 2, 'spam': 2})
     """
     if label is not None and not features:
-        raise OperatorError("naive_bayes needs at least one feature beside the label")
+        raise OperatorError(
+            "naive_bayes needs a label and at least one feature, such as "
+            f"naive_bayes({label!r}, 'word'), got only a label"
+        )
     columns = columns_of(label, *features)
     checked = dtype_of(dtype, "naive_bayes")
     seen = dtype_of(key_dtype, "naive_bayes", second=True)
@@ -195,7 +198,7 @@ def naive_bayes(
 
 @dataclass(frozen=True, repr=False)
 class Classifier(Operator):
-    """A classifier, whose results hold labels and values that travelled."""
+    """A classifier; its results hold converted labels and values."""
 
     def _coded_result(self, codings: tuple[Coding, ...]) -> str:
         return f"classes({codings[0].codec}|{codings[-1].codec})"

@@ -1,10 +1,10 @@
-"""How values of other types reach native code, event by event.
+"""How values of other types travel to native code and back, event by event.
 
-Native operators fold int64, float64, strings and objects. Other types travel as one of these, in
-the same order and without loss, and results come back as what they were: dates as days, times and
-durations as microseconds, decimals as integers of their last digit (decimals of more than 18 digits
-as strings of digits), bytes as the characters of the same numbers. Over columns the types of the
-columns decide instead.
+Native operators fold int64, float64, strings and objects. Values of other types are converted to
+one of these, without loss and with the same order, and results are converted back. Dates travel as
+days, times and durations as microseconds, decimals as integers of their last digit (decimals with
+more than 18 digits as strings of digits), and bytes as characters with the same codes. Over columns
+this module is not used: the types of the columns decide.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
 @dataclass(frozen=True)
 class Coding:
-    """How a type travels: as which native type, by which codec, and how results come back.
+    """How a type travels: the native type, the codec, and the type of results.
 
-    Codes of uint64 are 2**63 less than the values, codes of decimals count their last digit. An
-    operator for which that matters has a native `variant` that knows it.
+    The code of a uint64 is the value minus 2**63; the code of a decimal counts its last digit. An
+    operator whose result depends on that has a native `variant` for such codes.
     """
 
     base: str
@@ -33,70 +33,70 @@ class Coding:
     variant: str = ""
 
 
-# Returns how values of a type travel, None if the operator does not take them. The second argument
-# tells the second column from the first.
+# Returns how values of a type travel, or None if the operator does not take them. The second
+# argument is True for the second column of a pair.
 Travel = Callable[[str, bool], Coding | None]
 
 
 def nothing(dtype: str, second: bool) -> Coding | None:
-    """Take no other types."""
+    """Accept no other types."""
     return None
 
 
 def as_values(dtype: str, second: bool) -> Coding | None:
-    """Travel to operators that compare values or return them as they are."""
+    """Travel to operators that compare values or return them unchanged."""
     return Coding(_base(dtype), dtype, dtype) if is_coded(dtype) else None
 
 
 def as_counted(dtype: str, second: bool) -> Coding | None:
-    """Travel to operators that tell values apart and return a number."""
+    """Travel to operators that distinguish values and return a number."""
     return Coding(_base(dtype), dtype, "plain") if is_coded(dtype) else None
 
 
 def as_asked(dtype: str, second: bool) -> Coding | None:
-    """Travel to sketches whose results are asked about single values."""
+    """Travel to sketches whose results answer questions about single values."""
     return Coding(_base(dtype), dtype, f"asked({dtype})") if is_coded(dtype) else None
 
 
 def as_labels(dtype: str, second: bool) -> Coding | None:
     """Travel to a classifier: codes without fractions."""
-    found = as_counted(dtype, second)
-    return found if found is None or found.base != "float64" else None
+    coding = as_counted(dtype, second)
+    return coding if coding is None or coding.base != "float64" else None
 
 
 def as_ordered(dtype: str, second: bool) -> Coding | None:
-    """Travel to order statistics: small numbers as they are, all else by its codec."""
+    """Travel to order statistics: small numbers unchanged, other types by their codecs."""
     return _narrow(dtype) or as_values(dtype, second)
 
 
 def as_truths(dtype: str, second: bool) -> Coding | None:
-    """Travel to operators that only ask whether a number is 0."""
+    """Travel to operators that only check whether a number is 0."""
     return _narrow(dtype)
 
 
 def as_range(dtype: str, second: bool) -> Coding | None:
-    """Travel to a difference of two values, which may have another type than they."""
-    if (found := _narrow(dtype)) is not None or is_wide(dtype):
-        return found
-    apart = {"date": "days", "timestamp": "duration", "timestamp[UTC]": "duration"}
+    """Travel to a difference of two values, which may have a type different from theirs."""
+    if (coding := _narrow(dtype)) is not None or is_wide(dtype):
+        return coding
+    differences = {"date": "days", "timestamp": "duration", "timestamp[UTC]": "duration"}
     fits = dtype in TIMES or decimal_of(dtype) is not None
-    return Coding("int64", dtype, apart.get(dtype, dtype)) if fits else None
+    return Coding("int64", dtype, differences.get(dtype, dtype)) if fits else None
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """How numbers travel to operators that add."""
+    """How numbers travel to operators that add values."""
 
-    unsigned: str = "float"  # uint64: float, differences (only those matter), variant, none
+    unsigned: str = "float"  # uint64: float, differences (only they matter), variant, second, none
     decimal: str = "float"  # float, sum (exact, a decimal), variant (exact, a float)
-    duration: bool = False  # results of durations are durations
-    times: tuple[str, str] | None = None  # results beside dates, and beside other times
-    name: str = ""  # of the operator, for its variants
+    duration: bool = False  # whether the results of durations are durations
+    times: tuple[str, str] | None = None  # the results for dates, and for other times
+    name: str = ""  # the name of the operator, for its variants
 
     def __call__(self, dtype: str, second: bool) -> Coding | None:
         """Return how a type travels."""
-        if (found := _narrow(dtype)) is not None:
-            return found
+        if (coding := _narrow(dtype)) is not None:
+            return coding
         if dtype == "uint64":
             return self._unsigned(second)
         if decimal_of(dtype) is not None:
@@ -121,62 +121,62 @@ class Numbers:
             return None if is_wide(dtype) else Coding("int64", dtype, dtype)
         if self.decimal == "variant" and not is_wide(dtype):
             return Coding("int64", dtype, "plain", f"decimal_{self.name}")
-        return Coding("float64", "plain", "plain")  # as a float, which has 53 bits
+        return Coding("float64", "plain", "plain")  # a float has 53 bits
 
 
 def steps_per_second(dtype: str) -> float:
-    """Return how many steps a second has, as times travel; 1 for what is not a time."""
+    """Return the number of steps per second of a time type as it travels; 1 for other types."""
     if dtype not in TIMES:
         return 1.0
     return 1 / 86400 if dtype == "date" else 1e6
 
 
 def per_step(unit: Callable[[float], float]) -> tuple[str, str]:
-    """Return how results beside times are scaled, given the steps of a second: dates, others."""
-    dates, others = (f"times({unit(steps_per_second(each))!r})" for each in ("date", "timestamp"))
+    """Return the scaling of results for dates and for other times, given steps per second."""
+    dates, others = (f"times({unit(steps_per_second(kind))!r})" for kind in ("date", "timestamp"))
     return dates, others
 
 
 def is_coded(dtype: str) -> bool:
-    """Tell whether a type travels as another one."""
+    """Tell whether a type travels as another type."""
     return dtype in CODED or decimal_of(dtype) is not None
 
 
 def known_types(travel: Travel, *, text: bool = False) -> tuple[str, ...]:
-    """Return the types that travel as another one, an example of a decimal too."""
-    found = [dtype for dtype in (*CODED, "decimal(18, 2)") if travel(dtype, False) is not None]
-    return ("str", *found) if text else tuple(found)
+    """Return the types that travel as another type, with one example of a decimal."""
+    dtypes = [dtype for dtype in (*CODED, "decimal(18, 2)") if travel(dtype, False) is not None]
+    return ("str", *dtypes) if text else tuple(dtypes)
 
 
 def spelled(dtype: str) -> str:
-    """Return a type as it is written: decimals with one blank.
+    """Return the standard spelling of a type: decimals with one space.
 
     >>> spelled("decimal(10,2)")
     'decimal(10, 2)'
     """
-    found = decimal_of(dtype)
-    return dtype if found is None else f"decimal({found[0]}, {found[1]})"
+    decimal = decimal_of(dtype)
+    return dtype if decimal is None else f"decimal({decimal[0]}, {decimal[1]})"
 
 
 def unit_of(dtype: str) -> int:
-    """Return how many steps make 1 as a type travels: those of the last digit of a decimal."""
-    found = decimal_of(dtype)
-    return 1 if found is None else int(10 ** found[1])
+    """Return the code of 1 for a type as it travels: 10 ** scale for a decimal."""
+    decimal = decimal_of(dtype)
+    return 1 if decimal is None else int(10 ** decimal[1])
 
 
 def decimal_of(dtype: str) -> tuple[int, int] | None:
-    """Return the digits of a decimal type and those behind the point; None for other types."""
-    found = _DECIMAL.fullmatch(dtype)
-    if found is None:
+    """Return the precision and the scale of a decimal type; None for other types."""
+    match = _DECIMAL.fullmatch(dtype)
+    if match is None:
         return None
-    digits, behind = int(found[1]), int(found[2])
-    return (digits, behind) if 1 <= digits <= 38 and behind <= digits else None
+    precision, scale = int(match[1]), int(match[2])
+    return (precision, scale) if 1 <= precision <= 38 and scale <= precision else None
 
 
 def is_wide(dtype: str) -> bool:
-    """Tell whether a type is a decimal of more digits than 64 bits have: it travels as a string."""
-    found = decimal_of(dtype)
-    return found is not None and found[0] > 18
+    """Tell whether a type is a decimal too wide for 64 bits, which travels as a string."""
+    decimal = decimal_of(dtype)
+    return decimal is not None and decimal[0] > 18
 
 
 def _base(dtype: str) -> str:
@@ -186,7 +186,7 @@ def _base(dtype: str) -> str:
 
 
 def _narrow(dtype: str) -> Coding | None:
-    """Return how small numbers travel: as they are."""
+    """Return how small numbers travel; their results need no conversion."""
     if dtype in (*NARROW, "float32", "bool"):
         return Coding(_base(dtype), dtype, "plain")
     return None

@@ -1,4 +1,4 @@
-"""Users' own operators: a class with static methods, associativity is all it needs."""
+"""Users' operators: classes of static methods with an associative `combine`."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from slidefold.definition.operators.record import Record
 from slidefold.definition.windows.calls import call
 from slidefold.errors import OperatorError, nearest
 
-# A state of declared fields can travel; any other may hold all its rows.
+# A state of declared fields can travel between chunks; any other state may hold all its rows.
 _DECLARED = Record(types=("object",), column="user")
 _UNDECLARED = Record(types=("object",), column="user", middle="whole")
 
 
 @dataclass(frozen=True, repr=False)
 class UserOperator(Operator):
-    """An operator written in Python: compiled, or with Python objects for states."""
+    """An operator written in Python: compiled, or with Python objects as states."""
 
     definition: Definition = field(kw_only=True)
 
     @property
     def record(self) -> Record:
-        """What the software knows of a user's operator, whatever its name is."""
+        """The record of a user's operator, independent of its name."""
         return _DECLARED if self.definition.state is not None else _UNDECLARED
 
     @property
     def native_name(self) -> str:
-        """Users' operators share two native types: compiled functions, and Python functions."""
+        """The native type: "compiled" for machine code, "object" for Python functions."""
         return self.definition.native[0]
 
     @property
     def native_params(self) -> dict[str, Any]:
-        """The functions to call and what they take."""
+        """The functions to call, and their types."""
         return dict(self.definition.native[1])
 
     @property
@@ -55,12 +55,12 @@ class UserOperator(Operator):
 
     @property
     def version(self) -> int:
-        """The version that the class declares: saved states of another one are not read."""
+        """The declared version; saved states of another version are rejected."""
         return self.definition.version
 
     @property
     def compiled(self) -> bool:
-        """Whether the operator runs as machine code; asking compiles it."""
+        """Whether the operator runs as machine code; reading this property compiles it."""
         return self.native_name == "compiled"
 
     def __repr__(self) -> str:
@@ -68,17 +68,17 @@ class UserOperator(Operator):
 
 
 class OperatorFactory:
-    """What `@slidefold.operator` makes of a class: call it, with column names or without."""
+    """The result of `@slidefold.operator`: call it, with or without column names."""
 
     def __init__(self, cls: type, **options: Any) -> None:
         self._describe(Definition(cls, **options))
 
     @classmethod
     def of(cls, definition: Definition) -> OperatorFactory:
-        """Return what makes operators of a definition."""
-        made = cls.__new__(cls)
-        made._describe(definition)
-        return made
+        """Return the factory for the operators of a definition."""
+        factory = cls.__new__(cls)
+        factory._describe(definition)
+        return factory
 
     def _describe(self, definition: Definition) -> None:
         self.definition, self.cls = definition, definition.cls
@@ -86,11 +86,13 @@ class OperatorFactory:
         self.__module__, self.__doc__ = definition.module, definition.doc
 
     def __call__(self, *columns: str) -> UserOperator:
-        """Make the operator, over columns where it is used with columns."""
+        """Return the operator over these columns; live windows need no columns."""
         given = columns_of(*columns)
-        due = len(self.definition.inputs.names)
-        if given and self.definition.state is not None and len(given) != due:
-            raise OperatorError(f"{self.__name__} takes {due} columns, got {len(given)}: {given}")
+        expected = len(self.definition.inputs.names)
+        if given and self.definition.state is not None and len(given) != expected:
+            raise OperatorError(
+                f"{self.__name__} takes {expected} columns, got {len(given)}: {given}"
+            )
         return UserOperator(self.definition.name, given, dtype="object", definition=self.definition)
 
     def __repr__(self) -> str:
@@ -100,17 +102,17 @@ class OperatorFactory:
 if TYPE_CHECKING:
 
     class Fold(UserOperator):
-        """What type checkers see."""
+        """The base class as type checkers see it."""
 
         def __init__(self, *columns: str) -> None: ...
 
 else:
 
     class Fold:
-        """A base class for decorated classes, for the sake of type checkers.
+        """A base class for decorated classes, for type checkers only.
 
-        mypy takes a decorated class for what it was before. With this base it is an operator to
-        mypy too; nothing else changes.
+        mypy ignores class decorators and does not see that the class is now an operator. With this
+        base class it does; nothing else changes.
 
         >>> import slidefold as sf
         >>> @sf.operator
@@ -145,12 +147,12 @@ def operator(
 def operator(cls: type | None = None, /, **options: Any) -> Any:
     """Turn a class of static methods into an operator.
 
-    It needs `lift(value)`, `combine(older, newer)` and `lower(state)`; `combine` must be
-    associative and must not change its arguments. `identity()` is what an empty fold gives; without
-    it slidefold adds a neutral marker of its own. `remove(whole, older)`, with
-    `remove(combine(a, b), a) == b`, makes the operator invertible; `newer_wins(older, newer)`, for
-    a `combine` that returns one of its arguments, makes it selective. `slidefold.check` tests all
-    that.
+    The class needs `lift(value)`, `combine(older, newer)` and `lower(state)`. `combine` must be
+    associative and must not change its arguments. `identity()` returns the state of an empty
+    window; without it slidefold uses its own marker for empty states. `remove(whole, older)`, with
+    `remove(combine(a, b), a) == b`, makes the operator invertible. `newer_wins(older, newer)`, for
+    a `combine` that returns one of its arguments, makes it selective. `slidefold.check` tests these
+    rules.
 
     >>> import slidefold as sf
     >>> @sf.operator
@@ -163,10 +165,10 @@ def operator(cls: type | None = None, /, **options: Any) -> Any:
     ['a', 'fold', 'fold', 'slides']
 
     With `state=`, a dict of names and types, states have a fixed size, and the operator is compiled
-    where numba is installed. The functions get named tuples and return plain ones, in the order of
-    `state`; `returns` is the type of the result, or a dict of them for a `lower` that returns a
-    tuple. `lift` takes one float for each column, or what `inputs` says. Types are b1 (bool), i1 to
-    i8, u1 to u8, f4 and f8, the digit counting bytes.
+    if numba is installed. The functions receive named tuples and return plain tuples, in the order
+    of `state`. `returns` is the type of the result, or a dict of names and types for a `lower` that
+    returns a tuple. `lift` takes one value per column: a float, or the types in `inputs`. Types are
+    b1 (bool), i1 to i8, u1 to u8, f4 and f8; the digit is the size in bytes.
 
     >>> @sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", commutative=True)
     ... class Mean:
@@ -178,25 +180,26 @@ def operator(cls: type | None = None, /, **options: Any) -> Any:
     >>> [w.push(x) for x in (1.0, 2.0, 4.0)]
     [1.0, 1.5, 3.0]
 
-    `compile` is "require" (raise if that is not possible), "auto" (run in plain Python then) or
-    "never"; by default a missing numba is fine and a function that does not compile is an error.
-    Compiled integers wrap around at their size, a division by zero gives inf or NaN, and a `raise`
-    leaves zeros; in plain Python all three are errors. `version` goes into saved states: raise it
-    when the meaning of the fields changes.
+    `compile` is "require" (raise if the operator cannot be compiled), "auto" (then run it in plain
+    Python) or "never". By default the operator runs in plain Python if numba is missing, and a
+    function that does not compile is an error. In compiled code, integers wrap around at their
+    size, a division by zero gives inf or NaN, and a `raise` gives zeros; in plain Python all three
+    are errors. `version` is part of saved states: increase it when the meaning of the fields
+    changes.
     """
     for name in options:
         if name not in _OPTIONS:
-            hint = nearest(name, _OPTIONS, "{}=") or f"; there are {'=, '.join(_OPTIONS)}="
-            raise OperatorError(f"operator has no {name}={hint}")
+            hint = nearest(name, _OPTIONS, "{}=") or f"; it takes {'=, '.join(_OPTIONS)}="
+            raise OperatorError(f"operator has no argument {name}={hint}")
     if cls is None:
         return lambda decorated: operator_of(decorated, **options)
     if options:
-        raise OperatorError("operator takes a class, or keywords, not both")
+        raise OperatorError("operator takes a class or keywords, not both")
     return operator_of(cls)
 
 
 def operator_of(cls: type, **options: Any) -> OperatorFactory:
-    """Check what is decorated, and decorate it."""
+    """Return the factory for a decorated class."""
     if not isinstance(cls, type):
-        raise OperatorError(f"operator decorates a class, got {cls!r}")
+        raise OperatorError(f"operator must decorate a class, got {cls!r}")
     return OperatorFactory(cls, **options)

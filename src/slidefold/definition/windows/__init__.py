@@ -1,4 +1,4 @@
-"""The windows: frozen values that validate themselves and own their bounds."""
+"""The windows: frozen values that validate themselves and compute their own bounds."""
 
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.clock import Clock, Given, Length, lateness_of

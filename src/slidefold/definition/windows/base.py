@@ -1,4 +1,4 @@
-"""What every window answers: engines ask these questions and never look at a window's class."""
+"""The interface of all windows; engines use it and never check the class of a window."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from slidefold.errors import WindowError
 
 
 class WindowKind(ABC):
-    """A window over rows in order. A new kind must answer what is abstract here."""
+    """A window over sorted rows. A new kind must implement the abstract methods."""
 
-    columns: tuple[str, ...] = ()  # the input columns that it looks at
+    columns: tuple[str, ...] = ()  # the input columns that the window reads
     closed: str = "right"
-    settled: bool = True  # False where nobody said which ends are closed
-    live = False  # sf.Window can slide it, event by event
-    in_time = False  # a range of time: it has a reach
-    orders_peers = True  # the order among rows of equal time can change a result
+    settled: bool = True  # False if `closed` is a default that `every` may change
+    live = False  # whether sf.Window supports it, event by event
+    in_time = False  # whether it is a range of time and has a reach
+    orders_peers = True  # whether the order among rows of equal time can change a result
     walks: tuple[str, ...] = ()  # columns that must not decrease in time order
-    ends = False  # it is over after a silence, though no row comes
-    last_rows = 0  # the last n rows; 0 where it is not a number of rows
-    over_spark = ""  # why Spark's OVER has no such window; "" if it has
+    ends = False  # whether it ends after a period without rows
+    last_rows = 0  # n for the last n rows; 0 for other windows
+    over_spark = ""  # why Spark's OVER does not support the window; "" if it does
 
     @abstractmethod
     def frames(self, rows: SortedRows) -> Frames:
@@ -30,54 +30,54 @@ class WindowKind(ABC):
 
     @abstractmethod
     def retention(self) -> str:
-        """Say what a window keeps."""
+        """Describe the rows that the window keeps."""
 
     @property
     @abstractmethod
     def unbounded(self) -> str:
-        """Why the state of a stream may grow without a bound; "" if it may not."""
+        """Why the state of a stream may grow without bound; "" if it cannot."""
 
     @abstractmethod
     def text(self, default: str | None) -> str:
-        """Return the window as it is typed where `closed` has this default."""
+        """Return the window as source code, without `closed` if it equals the default."""
 
     def reach(self, clock: Clock) -> tuple[int, int] | None:
-        """Return the window at t in steps, from `t - reach[0]` to `t - reach[1]`.
+        """Return the reach in clock steps: at t the window is `t - reach[0]` to `t - reach[1]`.
 
         None if the window is not a range of time.
         """
         return None
 
     def silence(self, clock: Clock) -> int | None:
-        """Return after how many steps without a row the window is over; None if never.
+        """Return the number of steps without a row after which the window ends; None if never.
 
-        Time may be cut where nothing came for so long: no window holds rows of both sides.
+        Time can be split at such a gap: no window holds rows from both sides of it.
         """
         return None
 
     @property
     def rows_before(self) -> int | None:
-        """How many rows before its own row it starts; None if it is not a number of rows."""
+        """How many rows before the current row it starts; None if it is not a rows window."""
         return None
 
     def closing(self, closed: str, *, settled: bool = True) -> Self:
-        """Return the window with other ends closed; the kinds without ends refuse."""
-        raise WindowError(f"{self} has no closed: it holds its rows")
+        """Return the window with this `closed`; raise if this kind of window has no `closed`."""
+        raise WindowError(f"{self} does not take closed=: it always includes the current row")
 
     def settle(self, closed: str) -> Self:
-        """Return the window with these ends closed, unless its own were given."""
-        # A window whose ends are those of the default stays as it is: nothing was said of it.
+        """Return the window with this `closed`, unless the user has set another."""
+        # If the default is the same, the window stays unsettled: the user has not set it.
         return self if self.settled or self.closed == closed else self.closing(closed)
 
     def argument(self, default: str | None) -> tuple[str, dict[str, str]]:
-        """Return how the window is typed inside `over(...)`: the argument, and `closed=` if any."""
+        """Return the source code inside `over(...)`: the argument, and `closed=` if needed."""
         return self.text(default), {}
 
     def in_file(self, default: str) -> tuple[Any, str | None]:
-        """Return how a file has the window: its short form or None, and `closed` if it is said."""
+        """Return the short form for a file, None if there is none, and `closed` if needed."""
         return None, None
 
     @property
     def suffix(self) -> str:
-        """What tells a column over one of several windows from the others; "" if nothing does."""
+        """The suffix of a column's name in a list of windows; "" if lists do not take it."""
         return ""

@@ -1,4 +1,4 @@
-"""Definitions as text that can be typed again: `sf.sum('x').over('1h')`."""
+"""Write definitions as source code: `sf.sum('x').over('1h')`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from datetime import timedelta
 from slidefold.definition.windows.durations import duration_text
 
 
-def call(function: str, *given: object, **said: object) -> str:
-    """Return a call as it is typed.
+def call(function: str, *positional: object, **named: object) -> str:
+    """Return a call as source code.
 
     >>> call("sf.time", timedelta(hours=1), closed="left")
     "sf.time('1h', closed='left')"
     """
-    arguments = [written(value) for value in given]
-    arguments += [f"{name}={written(value)}" for name, value in said.items()]
+    arguments = [written(value) for value in positional]
+    arguments += [f"{name}={written(value)}" for name, value in named.items()]
     return f"{function}({', '.join(arguments)})"
 
 
 def written(value: object) -> str:
-    """Return one argument as it is typed: durations as strings, tuples as lists."""
+    """Return one argument as source code: durations as strings, tuples as lists."""
     if isinstance(value, timedelta):
         return repr(duration_text(value))
     if isinstance(value, tuple | list):
@@ -31,5 +31,5 @@ def written(value: object) -> str:
 
 
 def closing(closed: str, default: str | None) -> dict[str, str]:
-    """Return `closed=` where it differs from the default; where there is none, in any case."""
+    """Return `closed=` if it differs from the default, or if there is no default."""
     return {} if closed == default else {"closed": closed}

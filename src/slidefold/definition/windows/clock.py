@@ -1,4 +1,4 @@
-"""A clock: how a column counts, and how many of its steps a length is."""
+"""A clock: the unit of a time column, and lengths converted to that unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slidefold.definition.windows.durations import nanoseconds, plain_length
 from slidefold.errors import ValueTypeError, WindowError
 
 Length = str | timedelta | int | float
-Given = Length | np.timedelta64  # what users may give for a length
+Given = Length | np.timedelta64  # the types that users may pass as a length
 _STEPS = {
     1: "nanoseconds",
     10**3: "microseconds",
@@ -24,7 +24,7 @@ _STEPS = {
 
 
 def lateness_of(given: Any) -> Length:
-    """Check a lateness: a duration or a number, 0 or more; no time at all is 0, however it is said.
+    """Check a lateness: a duration or a number >= 0. A duration of zero becomes 0.
 
     >>> lateness_of("5m"), lateness_of("0s")
     ('5m', 0)
@@ -38,20 +38,20 @@ def lateness_of(given: Any) -> Length:
         fits = isinstance(lateness, Real) and not isinstance(lateness, bool)
         fits = fits and 0 <= lateness < 2**63
     if not fits:
-        raise WindowError(f"a lateness is a duration or number >= 0, got {given!r}")
+        raise WindowError(f"lateness must be a duration or a number >= 0, got {given!r}")
     return lateness or 0
 
 
 @dataclass(frozen=True)
 class Clock:
-    """How a column counts: datetimes in steps of `unit` nanoseconds, or plain numbers (None)."""
+    """The unit of a column: `unit` nanoseconds for datetimes, None for plain numbers."""
 
     column: str
     kind: str
     unit: int | None
 
     def steps(self, length: Length, what: str) -> tuple[int | float, bool]:
-        """A length in whole steps, and whether it is exactly that many.
+        """Return a length in whole steps, rounded down, and whether that is exact.
 
         >>> Clock("ts", "timestamp[s]", 10**9).steps("1m", "the range '1m'")
         (60, True)
@@ -61,7 +61,7 @@ class Clock:
         if self.unit is None:
             if isinstance(length, (str, timedelta)):
                 raise ValueTypeError(
-                    f"{what} is a duration, and {self.column!r} counts in plain numbers "
+                    f"{what} is a duration, but {self.column!r} holds plain numbers "
                     f"({self.kind}): give a number"
                 )
             if self.kind == "double" or isinstance(length, Integral):
@@ -70,7 +70,7 @@ class Clock:
         else:
             if not isinstance(length, (str, timedelta)):
                 raise ValueTypeError(
-                    f"{what} is a number, and {self.column!r} holds datetimes ({self.kind}): "
+                    f"{what} is a number, but {self.column!r} holds datetimes ({self.kind}): "
                     "give a duration such as '1h'"
                 )
             whole, rest = divmod(nanoseconds(length), self.unit)
@@ -82,7 +82,7 @@ class Clock:
         return whole, exact
 
     def exactly(self, length: Length, what: str) -> int:
-        """A length in whole steps; anything in between is an error."""
+        """Return a length in whole steps; raise if it is not a whole number of steps."""
         whole, exact = self.steps(length, what)
         if not exact:
             raise WindowError(
@@ -91,5 +91,5 @@ class Clock:
         return int(whole)
 
     def steps_name(self) -> str:
-        """What the column counts, in words."""
+        """Return the name of the column's unit."""
         return "whole numbers" if self.unit is None else _STEPS[self.unit]

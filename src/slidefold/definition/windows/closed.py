@@ -1,4 +1,4 @@
-"""Which ends of a window are closed, and how a default is told from what was said."""
+"""The values of `closed`, and a default that differs from an explicit "right"."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ CLOSED = ("right", "left", "both", "neither")
 
 
 class _Unsaid(str):
-    """A string that is known to be a default."""
+    """A string that marks a default."""
 
     __slots__ = ()
 
 
-# "right" where nobody said so: with `every` in time it means "left".
+# "right" as the default: with `every` in time it means "left".
 UNSAID: str = _Unsaid("right")

@@ -1,4 +1,4 @@
-"""Columns that count: datetimes, dates and numbers as whole steps of a clock."""
+"""Read columns of datetimes, dates and numbers as whole steps of a clock."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _DAY = 24 * 3600 * 10**9
 def counted(
     name: str, values: Any, origin: Callable[[int], int] = int, *, floats: bool = False
 ) -> tuple[Clock, npt.NDArray[Any]]:
-    """Read a column of times or counts: its clock, and its values in steps as int64.
+    """Read a column of times or numbers: return its clock, and its values in steps as int64.
 
-    Datetimes of any unit and zone, dates, and integers are taken; `floats` too if that is said.
+    The column may hold datetimes of any unit and zone, dates or integers; with `floats=True` also
+    floats, which stay floats.
 
     >>> clock, days = counted("day", pa.array([0, 1], pa.date32()))
     >>> clock.unit, days.tolist()
@@ -49,7 +50,9 @@ def counted(
         try:
             whole = values.cast(pa.int64())
         except pa.ArrowInvalid:
-            raise DataError(f"the column {name!r} has values beyond 64 bits with sign") from None
+            raise DataError(
+                f"the column {name!r} has values that do not fit in a signed 64-bit integer"
+            ) from None
     else:
         also = ", integers or floats" if floats else " or integers"
         raise ValueTypeError(f"the column {name!r} must hold datetimes, dates{also}, got {kind}")

@@ -1,4 +1,4 @@
-"""Delta windows: the rows whose value in a column is near this row's."""
+"""Delta windows: the rows whose value in a column is close to that of the current row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from slidefold.errors import TimeOrderError, WindowError
 
 @dataclass(frozen=True, repr=False)
 class Delta(WindowKind):
-    """The rows so far with `on` in `(x - range, x]`, where x is this row's, or as `closed` says."""
+    """The rows so far with `on` in `(x - range, x]`, where x is the value of the current row.
+
+    `closed` decides which ends of the interval are included.
+    """
 
     range: Length
     on: str
@@ -30,14 +33,14 @@ class Delta(WindowKind):
 
     def __post_init__(self) -> None:
         if self.closed not in CLOSED:
-            raise WindowError(f"closed is one of {', '.join(CLOSED)}, got {self.closed!r}")
+            raise WindowError(f"closed must be one of {', '.join(CLOSED)}, got {self.closed!r}")
         if not isinstance(self.on, str):
-            raise WindowError(f"delta needs the name of a column as on, got {self.on!r}")
+            raise WindowError(f"on of delta must be the name of a column, got {self.on!r}")
         object.__setattr__(self, "range", checked_length(self.range, "delta", "range"))
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The input columns that the window looks at."""
+        """The input columns that the window reads."""
         return (self.on,)
 
     @property
@@ -47,15 +50,15 @@ class Delta(WindowKind):
 
     @property
     def over_spark(self) -> str:  # type: ignore[override]
-        """Why Spark's OVER has no such window."""
-        return f"Spark has no {self}"
+        """Why Spark's OVER does not support the window."""
+        return f"Spark does not support {self}"
 
     def closing(self, closed: str, *, settled: bool = True) -> Delta:
-        """Return the window with other ends closed."""
+        """Return the window with this `closed`."""
         return replace(self, closed=closed)
 
     def frames(self, rows: SortedRows) -> Frames:
-        """Return each row's window: rows of equal time see each other, later ones are unseen."""
+        """Return each row's window; it includes rows of equal time, but no later rows."""
         clock, x = counted(self.on, rows.column(self.on), rows.origin, floats=True)
         falls = np.flatnonzero((x[1:] < x[:-1]) & ~rows.opens[1:])
         if len(falls):
@@ -77,40 +80,40 @@ class Delta(WindowKind):
 
     @property
     def unbounded(self) -> str:
-        """Why the state of a stream may grow without a bound."""
-        return "keeps the rows of each key until its values have moved on, and they may never do"
+        """Why the state of a stream may grow without bound."""
+        return "keeps the rows of each key until its values grow past the range, and they may not"
 
     def retention(self) -> str:
-        """Say what a window keeps."""
+        """Describe the rows that the window keeps."""
         return f"the rows of the last {self.range} in {self.on}"
 
     def __repr__(self) -> str:
         return self.text("right")
 
     def text(self, default: str | None) -> str:
-        """Return the window as it is typed."""
+        """Return the window as source code."""
         return call("sf.delta", self.range, on=self.on, **closing(self.closed, "right"))
 
 
 def checked_length(given: Any, window: str, what: str) -> Length:
-    """Check a length that is a duration or a positive number, and return it as Python's own."""
+    """Check a length: a duration or a positive number. Return it as a plain Python value."""
     length: Length = plain_length(given)
     if isinstance(length, (str, timedelta)):
         nanoseconds(length)
         return length
     if isinstance(length, bool) or not isinstance(length, Real):
-        raise WindowError(f"{window} needs a duration or a number as {what}, got {length!r}")
+        raise WindowError(f"{what} of {window} must be a duration or a number, got {length!r}")
     if not 0 < length < 2**63:
-        raise WindowError(f"{window} needs a finite {what} > 0 of 64 bits, got {length!r}")
+        raise WindowError(f"{what} of {window} must be > 0 and < 2**63, got {length!r}")
     return int(length) if isinstance(length, Integral) else float(length)
 
 
 def delta(range: Given, *, on: str, closed: str = "right") -> Delta:
-    """The rows with a value in `(x - range, x]` of the column `on`, where x is this row's value.
+    """Select the rows whose `on` is in `(x - range, x]`, where x is the current row's value.
 
-    The column must not decrease in time order, such as an odometer. Rows of equal time see each
-    other as far as their values are in range; rows of a later time are never seen, whatever their
-    value. For `sf.rolling`.
+    The column must not decrease in time order; an odometer is an example. Rows of equal time see
+    each other if their values are in range. Rows of a later time are never in the window. For
+    `sf.rolling`.
 
     >>> import slidefold as sf
     >>> print(sf.delta(100, on="km"))

@@ -1,4 +1,4 @@
-"""Durations: strings such as "90s" or "1h30m", timedeltas, and their nanoseconds."""
+"""Durations: strings such as "90s" or "1h30m", and timedeltas, converted to nanoseconds."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _NANOSECONDS = {
     "w": 7 * 24 * 3600 * 10**9,
 }
 _PART = re.compile(r"\s*(\d+)\s*([a-z]+)\s*")
-_MONTHS = re.compile(r"\d\s*M(?![A-Za-z])")  # as pandas abbreviates them
+_MONTHS = re.compile(r"\d\s*M(?![A-Za-z])")  # the abbreviation in pandas
 _CALENDAR = {"mo", "month", "months", "q", "y", "year", "years"}
 
 
 def plain_length(given: Any) -> Any:
-    """Return a duration of numpy or pandas as Python's, and anything else as it is.
+    """Return a numpy or pandas duration as a timedelta, and any other value unchanged.
 
-    Python's durations count microseconds: a finer one becomes a string such as "1500ns".
+    A timedelta counts microseconds, so a finer duration becomes a string such as "1500ns".
 
     >>> plain_length(np.timedelta64(90, "m")), plain_length(np.timedelta64(1500, "ns"))
     (datetime.timedelta(seconds=5400), '1500ns')
     """
     if isinstance(given, np.timedelta64):
         total = _of_numpy(given)
-    elif isinstance(given, timedelta) and type(given) is not timedelta:  # pandas has a finer one
+    elif isinstance(given, timedelta) and type(given) is not timedelta:  # pandas: nanoseconds
         total = _of_timedelta(given)
     else:
         return given
@@ -62,7 +62,7 @@ def duration_text(duration: str | timedelta) -> str:
 
 
 def nanoseconds(duration: str | timedelta, *, zero: bool = False) -> int:
-    """The length of a duration in nanoseconds; a day is 24 hours. It may be 0 if `zero` says so.
+    """Return a duration in nanoseconds; a day has 24 hours. `zero=True` allows 0.
 
     >>> nanoseconds("1h30m") == nanoseconds(timedelta(minutes=90)) == 5400 * 10**9
     True
@@ -71,7 +71,7 @@ def nanoseconds(duration: str | timedelta, *, zero: bool = False) -> int:
     if total < 0 or (total == 0 and not zero):
         raise WindowError(f"a duration must be positive, got {str(duration)!r}")
     if total >= 2**63:
-        raise WindowError(f"a duration must fit 292 years, got {str(duration)!r}")
+        raise WindowError(f"a duration must be at most 292 years, got {str(duration)!r}")
     return total
 
 
@@ -85,7 +85,7 @@ def _of_numpy(duration: np.timedelta64) -> int:
     if np.isnat(duration):
         raise WindowError("expected a duration such as np.timedelta64(1, 'h'), got NaT")
     if unit in ("Y", "M"):
-        raise WindowError(f"{duration!r}: months and years differ in length, give days or hours")
+        raise WindowError(f"months and years vary in length, got {duration!r}: use days or hours")
     size = _NANOSECONDS.get(unit.lower())
     if size is None:
         raise WindowError(
@@ -97,17 +97,17 @@ def _of_numpy(duration: np.timedelta64) -> int:
 def _parse(text: str) -> int:
     total, position = 0, 0
     if _MONTHS.search(text):
-        raise WindowError(f"{text!r}: months differ in length, give days; a minute is '1m'")
+        raise WindowError(f"months vary in length, got {text!r}: use days; a minute is '1m'")
     stripped = text.strip().lower()
     while position < len(stripped):
         part = _PART.match(stripped, position)
         if part is None:
             raise WindowError(_not_a_duration(text))
         if len(part[1].lstrip("0")) > 19:
-            raise WindowError("a duration must fit 292 years, got a longer one")
+            raise WindowError("a duration must be at most 292 years, got a longer one")
         number, unit = int(part[1]), part[2]
         if unit in _CALENDAR:
-            raise WindowError(f"{text!r}: months and years differ in length, give days or hours")
+            raise WindowError(f"months and years vary in length, got {text!r}: use days or hours")
         if unit not in _NANOSECONDS:
             raise WindowError(_not_a_duration(text))
         total += number * _NANOSECONDS[unit]
@@ -118,10 +118,10 @@ def _parse(text: str) -> int:
 
 
 def _not_a_duration(text: str) -> str:
-    return (
-        f"{text!r} is not a duration such as '90s', '15m' or '1h30m' (units: "
-        f"{', '.join(_NANOSECONDS)}); to partition use by={text!r}"
-        if re.fullmatch(r"\s*[A-Za-z_]\w*\s*", text)
-        else f"{text!r} is not a duration such as '90s', '15m' or '1h30m' (units: "
-        f"{', '.join(_NANOSECONDS)})"
+    message = (
+        f"expected a duration such as '90s', '15m' or '1h30m', got {text!r} "
+        f"(units: {', '.join(_NANOSECONDS)})"
     )
+    if re.fullmatch(r"\s*[A-Za-z_]\w*\s*", text):
+        message += f"; to partition by a column, use by={text!r}"
+    return message

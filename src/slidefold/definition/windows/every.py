@@ -1,4 +1,4 @@
-"""`every=`: one result a slide instead of one an input row."""
+"""`every=`: one result per slide instead of one per input row."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, s
 from slidefold.definition.windows.time import Time
 from slidefold.errors import DataError, WindowError
 
-# Ends after the first and up to the second, as a watermark moves from one to the other.
+# Window ends after the first time, up to and including the second: a move of the watermark.
 Within = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Slide:
-    """The results of a slide: the group of each, where its window starts and ends, its frames."""
+    """The results of a slide: the group, window start, window end and frames of each."""
 
     group: Ints
     start: Ints
     end: Ints
     frames: dict[WindowKind, Frames]
-    started: npt.NDArray[np.bool_] | None = None  # False where no window holds a row
+    started: npt.NDArray[np.bool_] | None = None  # False if no window holds a row
 
 
 class Every(Protocol):
-    """When there is a result; engines ask it and never look at its class."""
+    """When results are computed; engines use this interface and never check the class."""
 
     @property
     def in_time(self) -> bool:
-        """Whether results come at multiples of a duration."""
+        """Whether there is one result at each multiple of a duration."""
 
     @property
     def whole(self) -> bool:
@@ -51,53 +51,58 @@ class Every(Protocol):
 
     @property
     def counted(self) -> int:
-        """The n of "at every n-th row of a key"; 0 if it is not that."""
+        """The n of "one result per n rows of a key"; 0 for other slides."""
 
     @property
     def default_closed(self) -> str:
-        """What `closed` is where nothing is said."""
+        """The value of `closed` for windows that do not set it."""
 
     def check(self, windows: Sequence[WindowKind]) -> None:
-        """Refuse windows that have no result at such a slide."""
+        """Raise if this slide does not support one of the windows."""
 
     def slide(
         self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
     ) -> Slide:
-        """Find the results over these rows; of those the ones that end `within`, if that is said.
+        """Find the results over these rows; with `within`, only those that end in it.
 
-        A result is complete once all rows up to its end are there, whatever `closed` says.
+        A result is complete when all rows up to its end have arrived, for any `closed`.
         """
 
 
 @dataclass(frozen=True)
 class EveryTime:
-    """At multiples of `every` since 1970 in UTC, or since 0, plus `offset`."""
+    """One result at each multiple of `every` since 1970 UTC, or since 0, plus `offset`."""
 
     every: Length
     offset: Length | None = None
 
     in_time, whole, counted = True, False, 0
-    default_closed = "left"  # as Spark and Flink: a row at the end belongs to the next window
+    default_closed = "left"  # as in Spark and Flink: a row at the end is in the next window
 
     def check(self, windows: Sequence[WindowKind]) -> None:
-        """Refuse all but time windows, and rows windows beside them."""
+        """Accept time windows, and rows windows next to at least one of them."""
         for window in windows:
             if isinstance(window, Session | Punctuated):
-                raise WindowError(f"{window} has no length: use every='window'")
+                raise WindowError(
+                    f"{window} has no fixed length, got every={self.every!r}: use every='window'"
+                )
             if isinstance(window, Delta):
-                raise WindowError(f"{window} has no place in time: use an integer every")
+                raise WindowError(
+                    f"{window} is not a range of time, got every={self.every!r}: use an integer "
+                    "every"
+                )
         if not any(isinstance(window, Time) for window in windows):
             raise WindowError(
-                f"every={self.every!r} needs a time window: with rows windows alone nothing says "
-                "when to start, use an integer every"
+                f"every={self.every!r} needs at least one time window, got only rows windows: add "
+                "one, or use an integer every"
             )
 
     def slide(
         self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
     ) -> Slide:
-        """Find the ends whose largest window is not empty, and the windows there.
+        """Find the ends whose largest window is not empty, and the windows at those ends.
 
-        Of windows that are equally long and closed at other ends, one that is not empty will do.
+        If several windows are the largest and differ in `closed`, one of them must not be empty.
         """
         largest, (far, near) = _largest(windows, rows.clock)
         group, end = self._ends(rows, far, near, within, len(windows))
@@ -115,7 +120,7 @@ class EveryTime:
         return Slide(group, end - largest, end, frames)
 
     def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
-        """Tell whether the largest window holds all rows that the others hold at the same end."""
+        """Tell whether the largest window holds all rows of the others at the same end."""
         _, (far, near) = _largest(windows, clock)
         reaches = [window.reach(clock) for window in windows if isinstance(window, Time)]
         return all(far >= oldest and near <= newest for oldest, newest in reaches)
@@ -130,7 +135,7 @@ class EveryTime:
         return ((watermark - shift) // step + 1) * step + shift
 
     def grid(self, clock: Clock) -> tuple[int, int]:
-        """Return the step from end to end, and how far they are shifted."""
+        """Return the step from one end to the next, and the shift of all ends."""
         step = clock.exactly(self.every, f"every={self.every!r}")
         if self.offset is None:
             return step, 0
@@ -143,7 +148,7 @@ class EveryTime:
         reach = max(far, 0) + step + shift
         times = rows.times
         if len(times) and not -(2**63) + reach <= int(times.min()) <= times.max() < 2**63 - reach:
-            raise DataError(f"the windows over {rows.clock.column!r} end beyond 64 bits")
+            raise DataError(f"window bounds over {rows.clock.column!r} do not fit in 64 bits")
         # A row at t is in the windows that end from t + near to t + far: multiples first to last.
         first = -((shift - times - near) // step)
         last = (times + far - shift) // step
@@ -155,14 +160,14 @@ class EveryTime:
             first = np.maximum(first, (within[0] - shift) // step + 1)
             last = np.minimum(last, (within[1] - shift) // step)
         count = np.maximum(last - first + 1, 0)
-        # A sum of floats cannot overflow, and is exact as far as that matters.
+        # A float sum does not overflow, and it is exact up to 2**53.
         results = int(count.sum(dtype=np.float64))
         require_results(results, f"every={self.every!r}", len(rows), windows)
         return np.repeat(rows.group, count), spread(first, count) * step + shift
 
 
 def _largest(windows: Sequence[WindowKind], clock: Clock) -> tuple[int, tuple[int, int]]:
-    """Return the longest range, and which rows its windows hold at t: `t - far` to `t - near`."""
+    """Return the longest range, and the rows of its windows at t: `t - far` to `t - near`."""
     spans = {
         window: clock.exactly(window.range, f"the range {window.range!r}")
         for window in windows
@@ -176,18 +181,18 @@ def _largest(windows: Sequence[WindowKind], clock: Clock) -> tuple[int, tuple[in
 
 @dataclass(frozen=True)
 class EveryRows:
-    """At every n-th row of a key."""
+    """One result per n rows of a key."""
 
     n: int
 
     in_time = whole = False
-    default_closed = "right"  # as for single rows
+    default_closed = "right"  # as for one result per row
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or self.n < 1:
-            raise WindowError(f"every needs an integer >= 1, got {self.n!r}")
+            raise WindowError(f"every must be an integer >= 1, got {self.n!r}")
         if self.n >= 2**62:
-            raise WindowError("every needs an integer below 2**62, got a larger one")
+            raise WindowError("every must be an integer < 2**62, got a larger one")
 
     @property
     def counted(self) -> int:
@@ -195,17 +200,17 @@ class EveryRows:
         return self.n
 
     def check(self, windows: Sequence[WindowKind]) -> None:
-        """Take any window: each row has one."""
+        """Accept any window: every kind has a frame for each row."""
 
     def slide(
         self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
     ) -> Slide:
         """Find every n-th row, and its windows."""
         place = np.arange(len(rows)) - rows.group_start
-        due = place % self.n == self.n - 1
+        is_end = place % self.n == self.n - 1
         if within is not None:
-            due &= (rows.times > within[0]) & (rows.times <= within[1])
-        chosen = np.flatnonzero(due)
+            is_end &= (rows.times > within[0]) & (rows.times <= within[1])
+        chosen = np.flatnonzero(is_end)
         frames: dict[WindowKind, Frames] = {}
         end = rows.times[chosen]
         start, started = end.copy(), np.zeros(len(chosen), np.bool_)
@@ -226,19 +231,21 @@ class EveryRows:
 
 @dataclass(frozen=True)
 class EveryWindow:
-    """Once per session or punctuated window, when it is closed."""
+    """One result per session or punctuated window, when it is closed."""
 
     in_time, whole, counted = False, True, 0
-    default_closed = "right"  # such windows hold their own rows
+    default_closed = "right"  # these windows include the current row
 
     def check(self, windows: Sequence[WindowKind]) -> None:
-        """Refuse all but one session or punctuated window."""
+        """Accept one session or punctuated window."""
         for window in windows:
             if not isinstance(window, Session | Punctuated):
-                raise WindowError(f"every='window' is for session and punctuated windows: {window}")
+                raise WindowError(
+                    f"every='window' needs a session or punctuated window, got {window}"
+                )
         if len(set(windows)) > 1:
             raise WindowError(
-                "every='window' needs one window for all columns, got "
+                "every='window' needs the same window for all columns, got "
                 + " and ".join(str(window) for window in dict.fromkeys(windows))
             )
 
@@ -250,13 +257,13 @@ class EveryWindow:
         assert isinstance(window, Session | Punctuated)
         first, past, start, end = window.wholes(rows)
         if within is not None:
-            due = (end > within[0]) & (end <= within[1])
-            first, past, start, end = first[due], past[due], start[due], end[due]
+            inside = (end > within[0]) & (end <= within[1])
+            first, past, start, end = first[inside], past[inside], start[inside], end[inside]
         return Slide(rows.group[first], start, end, {window: (first, past)})
 
 
 def every_of(every: object, offset: object = None) -> Every | None:
-    """Read what `every=` and `offset=` say.
+    """Return the slide for `every=` and `offset=`; None for one result per row.
 
     >>> every_of("1h")
     EveryTime(every='1h', offset=None)
@@ -269,7 +276,9 @@ def every_of(every: object, offset: object = None) -> Every | None:
     if isinstance(every, Time):
         return EveryTime(every.range, _offset_of(offset))
     if offset is not None:
-        raise WindowError("offset needs an every in time, such as every='1h'")
+        raise WindowError(
+            f"offset needs a duration as every, such as every='1h', got every={every!r}"
+        )
     if every is None:
         return None
     if isinstance(every, str):
@@ -279,12 +288,12 @@ def every_of(every: object, offset: object = None) -> Every | None:
     if isinstance(every, Integral):
         return EveryRows(int(every) if not isinstance(every, bool) else every)
     raise WindowError(
-        f"every is a duration, a number of rows, 'window' or sf.time(...), got {every!r}"
+        f"every must be a duration, a number of rows, 'window' or sf.time(...), got {every!r}"
     )
 
 
 def _offset_of(given: Any) -> Length | None:
-    """Read an offset; none at all, however it is said, is None."""
+    """Check an offset; return None for an offset of zero."""
     offset = given.range if isinstance(given, Time) else plain_length(given)
     if isinstance(offset, str):
         nothing = nanoseconds(offset, zero=True) == 0

@@ -1,4 +1,4 @@
-"""All kinds of windows, and what `over` makes of strings and numbers."""
+"""All kinds of windows, and the windows that `over` makes from strings and numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: dict[str, type[Any]] = {
 
 
 def window_of(given: object, closed: str | None = None) -> WindowKind:
-    """A window from what `over` takes: a duration is a time window, an integer a rows window.
+    """Return the window for an argument of `over`: a duration is a time window, an integer rows.
 
     >>> window_of("1h"), window_of(100, "left")
     (sf.time('1h'), sf.rows(100, closed='left'))
@@ -40,14 +40,14 @@ def window_of(given: object, closed: str | None = None) -> WindowKind:
         window = Rows(int(given), settled=False)
     else:
         raise WindowError(
-            f"a window is a duration such as '1h', a number of rows, or a window such as "
+            "a window must be a duration such as '1h', a number of rows, or a window such as "
             f"sf.session('30m'), got {given!r}"
         )
     return window if closed is None else window.closing(closed)
 
 
 def window_suffix(window: WindowKind) -> str:
-    """What tells a column over one of several windows from the others: total_1h, total_100.
+    """Return the suffix of a column's name in a list of windows: total_1h, total_100.
 
     >>> window_suffix(window_of("1 h")), window_suffix(window_of(100))
     ('1h', '100')
@@ -55,6 +55,6 @@ def window_suffix(window: WindowKind) -> str:
     if window.suffix:
         return window.suffix
     raise WindowError(
-        f"a list of windows takes durations and numbers of rows, got {window!r}: give it a column "
-        "of its own"
+        f"a list of windows must hold durations and numbers of rows, got {window!r}: define a "
+        "separate column for it"
     )

@@ -1,4 +1,4 @@
-"""Punctuated windows: rows up to one that is marked."""
+"""Punctuated windows: a marked row ends each window."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from slidefold.errors import ValueTypeError, WindowError
 
 @dataclass(frozen=True, repr=False)
 class Punctuated(WindowKind):
-    """The rows after the last marked one; a marked row is the last of its window."""
+    """The rows after the last marked row; a marked row is the last row of its window."""
 
     column: str
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
-            raise WindowError(f"punctuated needs the name of a column, got {self.column!r}")
+            raise WindowError(f"punctuated expects the name of a column, got {self.column!r}")
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The input columns that the window looks at."""
+        """The input columns that the window reads."""
         return (self.column,)
 
     def frames(self, rows: SortedRows) -> Frames:
-        """Return each row's window so far, with the peers that are in it."""
+        """Return each row's window so far, including its peers up to a marked one."""
         fresh = self._fresh(rows)
         return run_starts(fresh), np.minimum(rows.peers_end, run_ends(fresh))
 
     def wholes(self, rows: SortedRows) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return the windows that were closed: first row, one past the last, start and end."""
+        """Return the closed windows: first row, one past the last row, start and end time."""
         first = np.flatnonzero(self._fresh(rows))
         past = np.append(first[1:], len(rows)) if len(first) else first
         done = self._marked(rows)[past - 1]
@@ -45,7 +45,8 @@ class Punctuated(WindowKind):
         marks = rows.column(self.column)
         if not pa.types.is_boolean(marks.type):
             raise ValueTypeError(
-                f"the column {self.column!r} of a punctuated window must be bool, got {marks.type}"
+                f"the column {self.column!r} of a punctuated window must hold bools, got "
+                f"{marks.type}"
             )
         return marks.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
@@ -56,32 +57,32 @@ class Punctuated(WindowKind):
 
     @property
     def over_spark(self) -> str:  # type: ignore[override]
-        """Why Spark's OVER has no such window."""
-        return f"Spark has no {self}"
+        """Why Spark's OVER does not support the window."""
+        return f"Spark does not support {self}"
 
     @property
     def unbounded(self) -> str:
-        """Why the state of a stream may grow without a bound."""
-        return "keeps the rows of each key since its last mark, and there may never be another"
+        """Why the state of a stream may grow without bound."""
+        return "keeps the rows of each key since its last mark, and the next mark may never come"
 
     def retention(self) -> str:
-        """Say what a window keeps."""
+        """Describe the rows that the window keeps."""
         return f"the rows since {self.column} was last true"
 
     def __repr__(self) -> str:
         return self.text(None)
 
     def text(self, default: str | None) -> str:
-        """Return the window as it is typed."""
+        """Return the window as source code."""
         return call("sf.punctuated", self.column)
 
 
 def punctuated(column: str) -> Punctuated:
-    """The rows up to this one since the last that `column`, of bools, marks.
+    """Select the rows since the last row where `column` is true, up to the current row.
 
-    A marked row is the last of its window; null marks nothing. Rows of equal time are in the window
-    too, up to one of them that is marked. With `every="window"` there is one
-    result a marked row. For `sf.rolling`.
+    `column` holds bools; null counts as false. A marked row is the last row of its window. Rows of
+    equal time are in the window too, up to the first marked one. With `every="window"` there is one
+    result per marked row. For `sf.rolling`.
 
     >>> import slidefold as sf
     >>> print(sf.punctuated("landed"))

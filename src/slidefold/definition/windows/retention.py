@@ -1,8 +1,8 @@
-"""Which rows a window of a later row may still hold.
+"""Which rows the windows of later rows may still need.
 
-Bounds never fall, so that no later window of a key reaches further back than that of its last row.
-Time passes also for keys that have no more rows: what is too old for a time window, or a session
-that is over, is not needed whatever comes.
+Window bounds never decrease, so no later window of a key starts before the window of its last row.
+Time also passes for keys without new rows: rows older than a time window, and the rows of a session
+that has ended, are never needed again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def needed_rows(
     newest: int | None = None,
     multiple: int = 1,
 ) -> Ints:
-    """Return the rows that matter to rows after the newest, for windows with these frames.
+    """Return the rows that windows of rows after the newest may need, given current frames.
 
-    `newest` is the time that has passed; none given, it is that of the newest row. What is left out
-    of a group is a `multiple` of so many rows, so that those who count them go on counting.
+    `newest` is the newest time, by default that of the newest row. The number of rows dropped from
+    a group is a multiple of `multiple`, so that counting every n-th row stays correct.
     """
     if len(rows) == 0:
         return np.empty(0, np.int64)
@@ -38,7 +38,7 @@ def needed_rows(
 
 
 def reach_back(windows: Iterable[WindowKind], clock: Clock) -> int | None:
-    """Return how far before its end the longest window starts; None where only rows can tell.
+    """Return how far before its end the longest window starts; None if that depends on the rows.
 
     >>> import slidefold as sf
     >>> reach_back([sf.time(10), sf.time(7, closed="both")], Clock("t", "int64", None))
@@ -54,7 +54,7 @@ def reach_back(windows: Iterable[WindowKind], clock: Clock) -> int | None:
 
 
 def _needed_from(window: WindowKind, rows: SortedRows, lo: Ints, newest: int) -> Ints:
-    """Return the first row of each group that a later window may hold."""
+    """Return the first row of each group that a later window may need."""
     past = rows.starts[1:]
     least = lo[past - 1]
     reach, silence = window.reach(rows.clock), window.silence(rows.clock)

@@ -17,15 +17,15 @@ from slidefold.errors import WindowError
 
 @dataclass(frozen=True, repr=False)
 class Rows(WindowKind):
-    """The last `n` rows; `closed="left"` are the n rows before this one."""
+    """The last `n` rows; with `closed="left"`, the n rows before the current one."""
 
     n: int
     closed: str = "right"
-    # False where nobody said which ends are closed: with `every` in time that means the left one.
+    # False if the user has not set `closed`: with `every` in time it then becomes "left".
     settled: bool = field(default=True, compare=False)
 
     live = True
-    over_spark = "rows windows need an order among rows of equal time that Spark does not have"
+    over_spark = "rows windows need an order of rows with equal time, which Spark does not keep"
 
     def __post_init__(self) -> None:
         try:
@@ -35,19 +35,19 @@ class Rows(WindowKind):
         if isinstance(self.n, bool) or n < 1:
             raise WindowError(f"rows needs n >= 1, got {self.n!r}")
         if n >= 2**62:
-            raise WindowError("rows needs n < 2**62, got a larger one")
+            raise WindowError("rows needs n < 2**62, got a larger number")
         object.__setattr__(self, "n", n)
         if self.closed not in ("right", "left"):
             raise WindowError(
-                f"a rows window is closed='right' or closed='left', got {self.closed!r}"
+                f"closed of a rows window must be 'right' or 'left', got {self.closed!r}"
             )
 
     def rule(self) -> dict[str, Any]:
-        """The window in the plain numbers that the native core takes."""
+        """Return the window as the plain values that the native core takes."""
         return {"timed": False, "rows": self.n, "keeps_end": self.closed == "right"}
 
     def frames(self, rows: SortedRows) -> Frames:
-        """Return each row's window: the last n rows, or the n before this one."""
+        """Return each row's window: the last n rows, or the n rows before the current one."""
         first = int(self.closed == "right")
         hi = np.arange(first, len(rows) + first)
         lo = hi - self.n
@@ -60,50 +60,50 @@ class Rows(WindowKind):
 
     @property
     def rows_before(self) -> int:
-        """How many rows before its own row it starts."""
+        """How many rows before the current row it starts."""
         return self.n - (self.closed == "right")
 
     def closing(self, closed: str, *, settled: bool = True) -> Rows:
-        """Return the window with another end closed."""
+        """Return the window with this `closed`."""
         return replace(self, closed=closed, settled=settled)
 
     def retention(self) -> str:
-        """Say what a window keeps."""
+        """Describe the rows that the window keeps."""
         return f"at most {self.n} rows"
 
     @property
     def unbounded(self) -> str:
-        """Why the state of a stream may grow without a bound."""
-        return "keeps the last rows of each key for good, so that state grows with the keys"
+        """Why the state of a stream may grow without bound."""
+        return "keeps the last rows of each key forever, so state grows with the number of keys"
 
     def argument(self, default: str | None) -> tuple[str, dict[str, str]]:
-        """Return how the window is typed inside `over(...)`."""
+        """Return the source code inside `over(...)`."""
         return written(self.n), closing(self.closed, default)
 
     def in_file(self, default: str) -> tuple[Any, str | None]:
-        """Return how a file has the window."""
+        """Return the short form for a file, and `closed` if needed."""
         return self.n, None if self.closed == default else self.closed
 
     @property
     def suffix(self) -> str:
-        """What tells a column over one of several windows from the others."""
+        """The suffix of a column's name in a list of windows."""
         return str(self.n)
 
     def __repr__(self) -> str:
         return self.text(None if self.settled else "right")
 
     def text(self, default: str | None) -> str:
-        """Return the window as it is typed where `closed` has this default."""
+        """Return the window as source code, without `closed` if it equals the default."""
         return call("sf.rows", self.n, **closing(self.closed, default))
 
 
 def rows(n: int, *, closed: str = UNSAID) -> Rows:
-    """The last `n` rows in order, this one included; `closed="left"`: the n rows before this one.
+    """Select the last `n` rows, including the current one; `closed="left"` excludes it.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.rows(2, closed="left"))
     >>> [w.push(x) for x in (1.0, 2.0, 4.0, 8.0)]
     [None, 1.0, 3.0, 6.0]
     """
-    said = closed is not UNSAID
-    return Rows(n, closed if said else "right", settled=said)
+    given = closed is not UNSAID
+    return Rows(n, closed if given else "right", settled=given)

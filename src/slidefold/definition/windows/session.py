@@ -1,4 +1,4 @@
-"""Session windows: rows that follow one another without a long gap."""
+"""Session windows: rows without a long gap between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slidefold.errors import WindowError
 
 @dataclass(frozen=True, repr=False)
 class Session(WindowKind):
-    """The rows since the last gap that was longer than `gap`."""
+    """The rows since the last pause that was longer than `gap`."""
 
     gap: Length
 
@@ -28,13 +28,13 @@ class Session(WindowKind):
         object.__setattr__(self, "gap", checked_length(self.gap, "session", "gap"))
 
     def frames(self, rows: SortedRows) -> Frames:
-        """Return each row's session so far, peers included."""
+        """Return each row's session so far, including its peers."""
         return run_starts(self._fresh(rows)), rows.peers_end
 
     def wholes(self, rows: SortedRows) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return the sessions: first row, one past the last, and the times of start and end.
+        """Return the sessions: first row, one past the last row, start and end time.
 
-        A session ends one gap after its last row: until then it might have gone on.
+        A session ends one gap after its last row, because a row before then would extend it.
         """
         first = np.flatnonzero(self._fresh(rows))
         past = np.append(first[1:], len(rows)) if len(first) else first
@@ -42,49 +42,51 @@ class Session(WindowKind):
         newest = rows.times[past - 1]
         gap = rows.clock.exactly(self.gap, f"the gap {self.gap!r}")
         if len(newest) and int(newest.max()) + gap >= 2**63:
-            raise WindowError(f"sessions with the gap {self.gap!r} end beyond 64 bits")
+            raise WindowError(
+                f"the ends of sessions with the gap {self.gap!r} do not fit in 64 bits"
+            )
         return first, past, starts, newest + gap
 
     def _fresh(self, rows: SortedRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         gap = self.silence(rows.clock)
         fresh = rows.opens.copy()
-        # Times rise inside a group, so that a difference of 64 bits fits when it is unsigned.
+        # Times do not decrease within a group, so an unsigned 64-bit difference cannot overflow.
         passed = rows.times[1:].view(np.uint64) - rows.times[:-1].view(np.uint64)
         fresh[1:] |= passed > np.uint64(gap)
         return fresh
 
     def silence(self, clock: Clock) -> int:
-        """Return after how many steps without a row a session is over."""
+        """Return the number of steps without a row after which a session ends."""
         gap, _ = clock.steps(self.gap, f"the gap {self.gap!r}")
         return int(gap)
 
     @property
     def over_spark(self) -> str:  # type: ignore[override]
-        """Why Spark's OVER has no such window."""
-        return f"Spark has no {self}"
+        """Why Spark's OVER does not support the window."""
+        return f"Spark does not support {self}"
 
     @property
     def unbounded(self) -> str:
-        """Why the state of a stream may grow without a bound."""
-        return "keeps all rows of a session until it is over, and one may never be"
+        """Why the state of a stream may grow without bound."""
+        return "keeps all rows of a session until it ends, and it may never end"
 
     def retention(self) -> str:
-        """Say what a window keeps."""
+        """Describe the rows that the window keeps."""
         return f"the rows since the last gap of more than {self.gap}"
 
     def __repr__(self) -> str:
         return self.text(None)
 
     def text(self, default: str | None) -> str:
-        """Return the window as it is typed."""
+        """Return the window as source code."""
         return call("sf.session", self.gap)
 
 
 def session(gap: Given) -> Session:
-    """The session so far: a new one starts when the time since the row before exceeds `gap`.
+    """Select the rows of the current session so far.
 
-    With `every="window"` there is one result a session, which ends one gap after its last row. For
-    `sf.rolling`.
+    A new session starts when the time since the previous row exceeds `gap`. With `every="window"`
+    there is one result per session; a session ends one gap after its last row. For `sf.rolling`.
 
     >>> import slidefold as sf
     >>> print(sf.session("30m"))

@@ -1,4 +1,4 @@
-"""Rows in order, as windows look at them: one group after the other, each by time."""
+"""Rows as windows see them: sorted by group, then by time."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Frames = tuple[Ints, Ints]
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Rows by group, time and tie order: group g is rows `starts[g]:starts[g + 1]`."""
+    """Rows sorted by group, time and tie order: group g is rows `starts[g]:starts[g + 1]`."""
 
     starts: Ints
     times: Ints
     clock: Clock
     column: Callable[[str], Any]  # an Arrow array in this order
-    origin: Callable[[int], int] = int  # the row of the input, for messages
+    origin: Callable[[int], int] = int  # the row number in the input, for messages
 
     def __len__(self) -> int:
         return len(self.times)
@@ -41,7 +41,7 @@ class SortedRows:
 
     @cached_property
     def opens(self) -> npt.NDArray[np.bool_]:
-        """Which rows are the first of their group."""
+        """Whether each row is the first of its group."""
         first = np.zeros(len(self), np.bool_)
         first[self.starts[:-1][np.diff(self.starts) > 0]] = True
         return first
@@ -55,7 +55,7 @@ class SortedRows:
 
 
 def run_starts(fresh: npt.NDArray[np.bool_]) -> Ints:
-    """Where the run of each row starts; `fresh` says which rows start one.
+    """Return the start of each row's run; `fresh` marks the rows that start one.
 
     >>> run_starts(np.array([True, False, True, False])).tolist()
     [0, 0, 2, 2]
@@ -65,7 +65,7 @@ def run_starts(fresh: npt.NDArray[np.bool_]) -> Ints:
 
 
 def run_ends(fresh: npt.NDArray[np.bool_]) -> Ints:
-    """One past the end of the run of each row.
+    """Return one past the end of each row's run.
 
     >>> run_ends(np.array([True, False, True, False])).tolist()
     [2, 2, 4, 4]
@@ -75,7 +75,7 @@ def run_ends(fresh: npt.NDArray[np.bool_]) -> Ints:
 
 
 def spread(first: Ints, count: Ints) -> Ints:
-    """The ranges `first[i], first[i] + 1, ...` of `count[i]` numbers, one after the other.
+    """Concatenate the ranges `first[i], first[i] + 1, ...` of `count[i]` numbers each.
 
     >>> spread(np.array([5, 0, 9]), np.array([2, 0, 1])).tolist()
     [5, 6, 9]
@@ -91,7 +91,9 @@ def search(
     sought: npt.NDArray[Any],
     side: Literal["left", "right"],
 ) -> Ints:
-    """Where each sought key belongs among the sorted keys of its group, as np.searchsorted.
+    """Find the position of each sought key among the sorted keys of its group.
+
+    `side` is that of np.searchsorted.
 
     >>> group, keys = np.array([0, 0, 1]), np.array([3, 5, 4])
     >>> search(group, keys, np.array([0, 1, 1]), np.array([5, 3, 9]), "left").tolist()
@@ -104,17 +106,17 @@ def search(
         width = most - least + 3
         inside = least > -(2**62) and most < 2**62
         if inside and width * (int(groups[-1]) + 1) < 2**62:
-            # One number of group and key, with a place before and behind all keys of a group.
+            # One number encodes group and key, with room before and after all keys of a group.
             own = groups * width + (keys - least + 1)
             asked = in_groups * width + (np.clip(sought, least - 1, most + 1) - least + 1)
-            found_at: Ints = np.searchsorted(own, asked, side)
-            return found_at
-    # Ranks make one number of group and key, whatever their size.
+            positions: Ints = np.searchsorted(own, asked, side)
+            return positions
+    # With ranks, one number can encode group and key for keys of any size.
     known = np.unique(keys)
     own = np.searchsorted(known, keys)
     asked = np.searchsorted(known, sought, "left")
-    found = known[np.minimum(asked, len(known) - 1)] == sought
-    rank = 2 * asked - np.where(found, 0, 1)
+    exists = known[np.minimum(asked, len(known) - 1)] == sought
+    rank = 2 * asked - np.where(exists, 0, 1)
     width = 2 * len(known) + 2
     place = np.searchsorted(
         groups * width + 2 * own + 1,

@@ -1,6 +1,6 @@
-"""The order among peers: `order=`, then the columns that the definition uses.
+"""The order of peers: by `order=`, then by the columns that the definition uses.
 
-Nulls come first and NaN last, so that results are a function of the rows and not of their arrival.
+Nulls come first and NaN last, so results depend only on the rows and not on their arrival order.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def tie_order(
     columns: Sequence[str],
     column: Callable[[str], Any],
 ) -> Order | None:
-    """Put peers in order of these columns, in what is already in order of group and time.
+    """Sort peers by these columns, in rows that are already sorted by group and time.
 
-    `order` lists the rows, None as they come; `starts` are those of the groups, `times` in order;
-    `column` gives a column in input order. Only rows that have peers are looked at.
+    `order` lists the rows; None means input order. `starts` are the starts of the groups, `times`
+    the sorted times. `column` returns a column in input order. Only rows with peers are read.
     """
     if len(times) < 2 or not columns:
         return order
@@ -44,16 +44,16 @@ def tie_order(
     keys: list[npt.NDArray[Any]] = [run[places]]
     for name in columns:
         keys.extend(sort_keys(name, column(name).take(pa.array(rows))))
-    found = np.lexsort(keys[::-1])  # its last key comes first; it is stable
-    if np.array_equal(found, np.arange(len(found))):
+    permutation = np.lexsort(keys[::-1])  # its last key is the primary one; it is stable
+    if np.array_equal(permutation, np.arange(len(permutation))):
         return order
     result = np.arange(len(times), dtype=np.uint32) if order is None else order.copy()
-    result[places] = rows[found]
+    result[places] = rows[permutation]
     return result
 
 
 def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
-    """Return the arrays by which a column sorts, the first one first: nulls first, NaN last."""
+    """Return the sort keys of a column, primary key first, for nulls first and NaN last."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return sort_keys(name, values.cast(kind.value_type))
@@ -72,14 +72,14 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     if pa.types.is_floating(kind):
         numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         return [*keys, numbers]
-    import pyarrow.compute as pc  # slow to load, and few definitions come here
+    import pyarrow.compute as pc  # slow to import, and few definitions need it
 
     try:
-        # Equal values have equal ranks, so that the next column decides.
+        # Equal values get equal ranks, so the next column decides.
         ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
         raise DataError(
-            f"rows of equal time cannot be put in order by the column {name!r} of type {kind}: "
+            f"rows of equal time cannot be sorted by the column {name!r} of type {kind}: "
             "use order='input'"
         ) from None
     return [*keys, ranks.to_numpy().astype(np.int64)]
