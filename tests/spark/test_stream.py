@@ -148,7 +148,7 @@ def test_windows_begin_with_history_and_what_waits_can_be_read(spark: Any, tmp_p
     assert (totals["rows_in"], totals["late"]) == (400, late.num_rows)
     assert totals["pending"] == pc.sum(waiting).as_py()
     assert lines[0].startswith("batch 0: 200 in, 0 out, ")
-    with pytest.raises(StateError, match="nowhere is not the checkpoint of such a query"):
+    with pytest.raises(StateError, match="nowhere is not the checkpoint of a slidefold query"):
         tail(str(tmp_path / "nowhere"))
 
 
@@ -202,9 +202,9 @@ def test_what_cannot_run_is_refused_before_the_query_starts(spark: Any) -> None:
         definition.run(wrong)
     with pytest.raises(DefinitionError, match=r"emit is one of final.* got 'sometimes'"):
         definition.run(stream, emit="sometimes")
-    with pytest.raises(DefinitionError, match="late is one of drop, side, got 'keep'"):
+    with pytest.raises(DefinitionError, match="late must be one of drop, side, got 'keep'"):
         definition.run(stream, late="keep")
-    with pytest.raises(DefinitionError, match="without by= there is one bucket"):
+    with pytest.raises(DefinitionError, match="buckets must be 1 without by="):
         definition.run(stream, buckets=2)
     with pytest.raises(DefinitionError, match="buckets is a number"):
         definition.run(stream, buckets=0)

@@ -88,7 +88,7 @@ def test_a_checkpoint_of_another_query_is_refused_before_it_starts(
     with pytest.raises(StateError, match=r"of another definition.*buckets was 2 and is 16"):
         MOST.run(stream, checkpoint=checkpoint)
     drain(stream, tmp_path / "plain")
-    with pytest.raises(StateError, match="is the checkpoint of a query without slidefold in it"):
+    with pytest.raises(StateError, match="is the checkpoint of a query without slidefold"):
         MOST.run(stream, checkpoint=str(tmp_path / "plain" / "checkpoint"))
 
 

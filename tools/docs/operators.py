@@ -1,4 +1,4 @@
-"""The reference page of the operators, from their registry: docstrings, algebra, sizes."""
+"""The reference page of the operators, generated from their registry and docstrings."""
 
 from __future__ import annotations
 
@@ -14,108 +14,109 @@ from tools.docs.words import escaped, markdown, signature
 DTYPES = ("bool", "int64", "float64", "str", "object")
 HEAD = """# Operators
 
-This page is generated from the registry and the docstrings: `python -m tools.docs` writes it.
+`python -m tools.docs` generates this page from the registry and the docstrings.
 
 An operator folds values. *Commutes*: the order of values does not matter. *Invertible*: the oldest
-value can be taken out again, exactly (`SubtractOnEvict`). *Selective*: combining two values gives
-one of them (`SlickDeque`). *State* is what one entry of a window takes in bytes; where a state owns
-memory beside that, its section says how much. What is *no monoid* is not folded: its values are
-kept in order. *Live types* are the `dtype=` of `sf.Window` and the algorithms, the default first;
-where more types travel as one of these, the section of an operator names them. Over tables the type
-of the column decides, see [types and nulls](../rolling.md#types-and-nulls).
+value can be removed again, exactly (`SubtractOnEvict`). *Selective*: combining two values gives one
+of them (`SlickDeque`). *Not a monoid*: the operator has no associative combine, so its values are
+kept sorted. *State* is the number of bytes per entry of a window; if a state owns more memory, the
+section of the operator says how much. *Live types* are the `dtype=` of `sf.Window` and the
+algorithms, the default first; the section of an operator lists more types that are converted to one
+of these. Over tables the type of the column decides, see
+[types and nulls](../rolling.md#types-and-nulls).
 """
 
 
 def everything() -> dict[str, Callable[..., Any]]:
-    """All operators by name: the registry, and those of the datasketches package."""
+    """Return all operators by name, including those of the datasketches package."""
     return dict(NAMED)
 
 
 def variants(name: str) -> dict[str, Any]:
-    """The operator for each type that it takes in live windows, its default first."""
+    """Return the operator for each type of live windows that it supports, the default first."""
     function = everything()[name]
     needed = dict(RECORDS[name].example)
     default = function(**needed)
-    found = {default.dtype: default}
+    variants = {default.dtype: default}
     if "dtype" in inspect.signature(function).parameters:
         for dtype in DTYPES:
             try:
-                made = function(**needed, dtype=dtype)
+                operator = function(**needed, dtype=dtype)
             except sf.errors.ValueTypeError:
                 continue
-            if not made.codings:  # those travel as another type
-                found.setdefault(dtype, made)
-    return found
+            if not operator.codings:  # else its values are converted to another type
+                variants.setdefault(dtype, operator)
+    return variants
 
 
 def algebra(name: str) -> dict[str, str]:
-    """What algorithms may rely on: yes, no, or for which types."""
-    made = variants(name)
-    if not all(each.monoid for each in made.values()):
-        return dict.fromkeys(("commutative", "invertible", "selective"), "no monoid")
-    said = {}
+    """Return the algebraic properties: yes, no, or the types that have the property."""
+    operators = variants(name)
+    if not all(operator.monoid for operator in operators.values()):
+        return dict.fromkeys(("commutative", "invertible", "selective"), "not a monoid")
+    answers = {}
     for word in ("commutative", "invertible", "selective"):
-        yes = [dtype for dtype, each in made.items() if getattr(each.traits, word)]
-        said[word] = "yes" if len(yes) == len(made) else ", ".join(yes) or "no"
-    return said
+        yes = [dtype for dtype, operator in operators.items() if getattr(operator.traits, word)]
+        answers[word] = "yes" if len(yes) == len(operators) else ", ".join(yes) or "no"
+    return answers
 
 
 def sizes(name: str) -> str:
-    """The bytes of a state: one number, or one for each group of types where they differ."""
+    """Return the bytes per state: one number, or one per group of types if they differ."""
     by_size: dict[int, list[str]] = {}
-    for dtype, each in variants(name).items():
-        by_size.setdefault(each.traits.state_bytes, []).append(dtype)
+    for dtype, operator in variants(name).items():
+        by_size.setdefault(operator.traits.state_bytes, []).append(dtype)
     if len(by_size) == 1:
         return str(next(iter(by_size)))
     return ", ".join(f"{size} ({', '.join(dtypes)})" for size, dtypes in by_size.items())
 
 
 def types(name: str) -> str:
-    """The types of live windows."""
+    """Return the types of live windows."""
     return ", ".join("any value" if dtype == "any" else dtype for dtype in variants(name))
 
 
 def more_types(name: str) -> str:
-    """The types that travel as one of those."""
+    """Return the types that are converted to one of those."""
     own = variants(name)
     record = RECORDS[name]
     more = known_types(record.travel, text=record.text)
-    found = [dtype for dtype in more if dtype not in own]
-    return ", ".join(found).replace("decimal(18, 2)", "decimal(p, s)")
+    others = [dtype for dtype in more if dtype not in own]
+    return ", ".join(others).replace("decimal(18, 2)", "decimal(p, s)")
 
 
 def summary(name: str) -> str:
-    """The first sentence of the docstring."""
+    """Return the first sentence of the docstring."""
     doc = inspect.getdoc(everything()[name]) or ""
     return " ".join(doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
 
 
 def families() -> dict[str, list[str]]:
-    """The operators by the headline of their module."""
-    found: dict[str, list[str]] = {}
+    """Return the operators by the headline of their module."""
+    names: dict[str, list[str]] = {}
     for name, function in everything().items():
         module = inspect.getmodule(function)
         headline = (inspect.getdoc(module) or "").split("\n")[0].rstrip(".")
-        found.setdefault(headline, []).append(name)
-    return found
+        names.setdefault(headline, []).append(name)
+    return names
 
 
 def in_short(name: str) -> str:
-    """The algebra in a few words."""
-    said = algebra(name)
-    if "no monoid" in said.values():
-        return "no monoid"
+    """Return the algebraic properties in a few words."""
+    answers = algebra(name)
+    if "not a monoid" in answers.values():
+        return "not a monoid"
     words = {"commutative": "commutes", "invertible": "invertible", "selective": "selective"}
-    found = [
+    properties = [
         words[word] if which == "yes" else f"{words[word]} ({which})"
-        for word, which in said.items()
+        for word, which in answers.items()
         if which != "no"
     ]
-    return ", ".join(found)
+    return ", ".join(properties)
 
 
 def table() -> str:
-    """All operators, a row each."""
+    """Return a table of all operators, one row per operator."""
     lines = ["| operator | gives | algebra | state |", "|---|---|---|---|"]
     for name in everything():
         cells = (f"[`{name}`](#{name})", escaped(summary(name)), in_short(name), sizes(name))
@@ -124,15 +125,15 @@ def table() -> str:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [HEAD, table(), ""]
     for headline, names in families().items():
         parts += [f"## {headline}", ""]
         for name in names:
             function = everything()[name]
-            said = algebra(name)
+            answers = algebra(name)
             facts = "; ".join(
-                f"{word}: {said[word]}" for word in ("commutative", "invertible", "selective")
+                f"{word}: {answers[word]}" for word in ("commutative", "invertible", "selective")
             )
             others = more_types(name)
             more = f"; also {others}" if others else ""
