@@ -77,8 +77,8 @@ def columns(rows: list[Row]) -> Iterator[Goal]:
     for mode in ("static", "drain"):
         chosen = [row for row in rows if row["mode"] == mode]
         for side, target in (("two_stacks_lite", 1.0), ("daba_lite", 0.6)):
-            found = ratios(chosen, side, "numba", speed, "operator", "window")
-            yield at_least(f"{side} slide / numba two-stacks, {mode}", target, found)
+            values = ratios(chosen, side, "numba", speed, "operator", "window")
+            yield at_least(f"{side} slide / numba two-stacks, {mode}", target, values)
     for side, target in (("two_stacks_lite", 300.0), ("daba_lite", 105.0)):
         sums = [
             (row[speed], power(row["window"]))
@@ -104,37 +104,37 @@ def steps(rows: list[Row]) -> Iterator[Goal]:
     largest = max((row["window"] for row in rows), default=0)
     chosen = [row for row in rows if row["window"] == largest]
     for value, how in (("max_ns", "best round"), ("steady_max_ns", "best round of each step")):
-        found = ratios(chosen, "two_stacks_lite", "daba_lite", value, "operator", "window")
-        yield at_least(f"worst step: two_stacks_lite / daba_lite, {how}", 50.0, found)
+        values = ratios(chosen, "two_stacks_lite", "daba_lite", value, "operator", "window")
+        yield at_least(f"worst step: two_stacks_lite / daba_lite, {how}", 50.0, values)
 
 
 def kept(rows: list[Row]) -> Iterator[Goal]:
     """Compare the bytes per state with the size of a state."""
-    found = [
+    values = [
         (row["ratio"], f"{row['operator']} {power(row['window'])}")
         for row in rows
         if row["side"] == "daba_lite"
     ]
-    yield at_most("daba_lite bytes / bytes of its n states", 1.2, found)
+    yield at_most("daba_lite bytes / bytes of its n states", 1.2, values)
 
 
 def threads(rows: list[Row]) -> Iterator[Goal]:
     """Compare two threads with one."""
     chosen = [row for row in rows if row["window"] >= 2**15]
-    found = ratios(chosen, "pba", "sba", "million_rows_per_second", "window")
-    yield at_least("pba / sba, max, windows >= 2^15", 1.0, found)
+    values = ratios(chosen, "pba", "sba", "million_rows_per_second", "window")
+    yield at_least("pba / sba, max, windows >= 2^15", 1.0, values)
 
 
 def late(rows: list[Row]) -> Iterator[Goal]:
     """Compare FiBA with the known speed of a public C++ library, DABA Lite and a loop."""
     speed = "million_slides_per_second"
     for distance, target in ((0, 34.0), (2**4, 26.0), (2**10, 11.2), (2**16, 8.4)):
-        found = [
+        values = [
             (row[speed], row["part"].rsplit(", ")[1])
             for row in rows
             if row["part"] == "distance, constant" and (row["x"], row["side"]) == (distance, "fiba")
         ]
-        yield at_least(f"fiba, events late by {power(distance)}", target, found, " M slides/s")
+        yield at_least(f"fiba, events late by {power(distance)}", target, values, " M slides/s")
     bulks = [row for row in rows if row["part"].startswith("bulk")]
     known = [(row[speed], row["part"]) for row in bulks if row["x"] == 2**10]
     yield at_least("fiba, bulks of 2^10 in and out", 44.0, known, " M items/s")
@@ -155,8 +155,8 @@ def late(rows: list[Row]) -> Iterator[Goal]:
 
 def sets(rows: list[Row]) -> Iterator[Goal]:
     """Check the cost of a keyed batch."""
-    found = [(row["us_per_row"], row["kind"]) for row in rows if row["keys"] == 100_000]
-    yield at_most("a keyed batch over 100k keys", 0.5, found, " us per row")
+    values = [(row["us_per_row"], row["kind"]) for row in rows if row["keys"] == 100_000]
+    yield at_most("a keyed batch over 100k keys", 0.5, values, " us per row")
 
 
 def tables(rows: list[Row]) -> Iterator[Goal]:
@@ -168,11 +168,11 @@ def tables(rows: list[Row]) -> Iterator[Goal]:
         ("1,000 keys", [row for row in timed if row["keys"] == 1_000]),
         ("100,000 keys", [row for row in timed if row["keys"] == 100_000]),
     ):
-        found = ratios(chosen, "polars", "slidefold", cost, *place)
-        yield at_least(f"polars / rolling, time windows, {words}", 2.0, found)
+        values = ratios(chosen, "polars", "slidefold", cost, *place)
+        yield at_least(f"polars / rolling, time windows, {words}", 2.0, values)
     counted = [row for row in rows if row["part"] == "rows window"]
-    found = ratios(counted, "bottleneck", "slidefold", cost, *place)
-    yield at_least("bottleneck / rolling, max of rows windows", 1.0, found)
+    values = ratios(counted, "bottleneck", "slidefold", cost, *place)
+    yield at_least("bottleneck / rolling, max of rows windows", 1.0, values)
     own = [row for row in timed if row["side"] == "slidefold"]
     flat = []
     for operator, keys in dict.fromkeys((row["operator"], row["keys"]) for row in own):
@@ -218,8 +218,8 @@ def users(rows: list[Row]) -> Iterator[Goal]:
     speed = "million_rows_per_second"
     timed = [row for row in rows if speed in row]
     side = "two_stacks_lite"
-    found = ratios(timed, side, "numba by hand", speed, "operator")
-    yield at_least("user operator / numba by hand", 0.6, found)
+    values = ratios(timed, side, "numba by hand", speed, "operator")
+    yield at_least("user operator / numba by hand", 0.6, values)
     libraries = ("pandas numba", "polars rolling_map")
     against = [pair for peer in libraries for pair in ratios(timed, side, peer, speed, "operator")]
     yield at_least("user operator / fastest library call", 20.0, against)
@@ -234,9 +234,9 @@ def package(rows: list[Row]) -> Iterator[Goal]:
         ("wheel", 5.0),
         ("import beyond numpy and pyarrow", 0.1),
     ):
-        found = [(row["value"], "") for row in rows if row["what"] == what]
+        values = [(row["value"], "") for row in rows if row["what"] == what]
         unit = " MB" if what == "wheel" else " s"
-        yield at_most(what, target, found, unit)
+        yield at_most(what, target, values, unit)
 
 
 def clusters(rows: list[Row]) -> Iterator[Goal]:
@@ -249,20 +249,20 @@ def clusters(rows: list[Row]) -> Iterator[Goal]:
         ("max_by and approx_distinct", ("max_by", "approx_distinct"), 20.0),
     ):
         chosen = [row for row in framed if row["operator"] in names]
-        found = ratios(chosen, "spark", "slidefold", cost, *place)
-        yield at_least(f"Spark / slidefold, frames of 1,000 rows, {words}", target, found)
+        values = ratios(chosen, "spark", "slidefold", cost, *place)
+        yield at_least(f"Spark / slidefold, frames of 1,000 rows, {words}", target, values)
     trees = [row for row in framed if row["operator"] in ("sum", "max", "std")]
-    found = ratios(trees, "spark tree", "slidefold", cost, *place)
-    yield at_least("Spark's segment tree / slidefold, frames of 1,000 rows", 2.5, found)
+    values = ratios(trees, "spark tree", "slidefold", cost, *place)
+    yield at_least("Spark's segment tree / slidefold, frames of 1,000 rows", 2.5, values)
     many = [row for row in keyed if row["keys"] == 100_000]
-    found = ratios(many, "spark", "slidefold", cost, *place)
-    yield at_least("Spark / slidefold, 100,000 keys", 1.0, found)
+    values = ratios(many, "spark", "slidefold", cost, *place)
+    yield at_least("Spark / slidefold, 100,000 keys", 1.0, values)
     native = [row for row in keyed if row["operator"] in ("sum", "max")]
-    found = ratios(native, "slidefold", "floor", cost, *place)
-    yield at_most("slidefold / the floor, sum and max", 1.3, found)
+    values = ratios(native, "slidefold", "floor", cost, *place)
+    yield at_most("slidefold / the floor, sum and max", 1.3, values)
     keyless = [row for row in rows if row["part"] == "no key"]
-    found = ratios(keyless, "spark tree", "slidefold", cost, *place)
-    yield at_least("Spark's segment tree / slidefold, no key", 2.0, found)
+    values = ratios(keyless, "spark tree", "slidefold", cost, *place)
+    yield at_least("Spark's segment tree / slidefold, no key", 2.0, values)
     costs = [row[cost] for row in keyless if row["side"] == "slidefold"]
     flat = [(max(costs) / min(costs), "")] if costs else []
     yield at_most("slidefold without a key, slowest / fastest length", 2.0, flat)
@@ -277,20 +277,20 @@ def streams(rows: list[Row]) -> Iterator[Goal]:
     yield at_least("stream, 10,000 keys, three windows", 120_000.0, speed, " rows/s")
     peers = [row for row in many if row["side"] in ("transformWithState", "applyInPandasWithState")]
     own = [row[cost] for row in many if row["side"] == "slidefold"]
-    found = [(row[cost] / own[0], row["side"]) for row in peers if own]
-    yield at_least("state per key / stream, 10,000 keys", 4.0, found)
+    values = [(row[cost] / own[0], row["side"]) for row in peers if own]
+    yield at_least("state per key / stream, 10,000 keys", 4.0, values)
     yield at_most("stream / its floor", 1.5, ratios(keys, "slidefold", "floor", cost, "x"))
     long = [row for row in rows if row["part"] == "slide" and row["x"] == "10m"]
-    found = list(ratios(long, "spark", "slidefold", cost, "x"))
-    yield at_least("Spark's sliding window / stream, 10 min every 1 s", 20.0, found)
+    values = list(ratios(long, "spark", "slidefold", cost, "x"))
+    yield at_least("Spark's sliding window / stream, 10 min every 1 s", 20.0, values)
     lengths = {row["x"]: row for row in rows if row["part"] == "length"}
     for value, target, words in (
         ("seconds_per_batch", 1.5, "seconds per batch"),
         ("state_bytes_per_row", 1.2, "bytes written to state per row"),
     ):
         both = [lengths[x][value] for x in ("24h", "1m") if x in lengths]
-        found = [(both[0] / both[1], "")] if len(both) == 2 else []
-        yield at_most(f"stream, {words}, windows of 24 h / 1 min", target, found)
+        values = [(both[0] / both[1], "")] if len(both) == 2 else []
+        yield at_most(f"stream, {words}, windows of 24 h / 1 min", target, values)
 
 
 READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {

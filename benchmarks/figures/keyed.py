@@ -31,7 +31,7 @@ SIZES = {
 
 def measure(sizes: Sizes) -> list[Row]:
     """Push batches of random keys with advancing times and 5% late rows."""
-    found: list[Row] = []
+    results: list[Row] = []
     for keys in sizes.keys:
         random = np.random.default_rng(11)
         for kind in ("integers", "texts"):
@@ -46,7 +46,7 @@ def measure(sizes: Sizes) -> list[Row]:
                 start = time.perf_counter()
                 windows.push(given, times, random.random(sizes.rows))
                 best = min(best, time.perf_counter() - start)
-            found.append(
+            results.append(
                 {
                     "keys": keys,
                     "kind": kind,
@@ -57,7 +57,7 @@ def measure(sizes: Sizes) -> list[Row]:
                     "bytes_per_entry": windows.nbytes / windows.entries,
                 }
             )
-    return found
+    return results
 
 
 def show(rows: list[Row]) -> str:

@@ -90,16 +90,16 @@ def table_of(rows: int) -> Any:
 def measure(sizes: Sizes) -> list[Row]:
     """Measure every operator at every window, then the median and the memory."""
     table = table_of(sizes.rows)
-    found: list[Row] = []
+    results: list[Row] = []
     for name in NAMED:
         for window in sizes.windows:
             if window <= min(sizes.rows, _LARGEST.get(name, sizes.rows)):
-                found += _rows_windows(name, window, table, sizes)
+                results += _rows_windows(name, window, table, sizes)
     for window in sizes.median:
-        found += _time_windows(window, sizes)
+        results += _time_windows(window, sizes)
     if Path("/proc/self/status").exists():
-        found.append(_memory(sizes.rows, max(sizes.windows)))
-    return found
+        results.append(_memory(sizes.rows, max(sizes.windows)))
+    return results
 
 
 def operator_of(name: str) -> sf.Operator:

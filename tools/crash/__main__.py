@@ -126,7 +126,7 @@ class Crash:
             job.close()
 
     def _let_run(self, job: Job, batches: int) -> None:
-        """Wait until so many batches have started, then a random moment longer."""
+        """Wait until `batches` more batches have started, then a random moment longer."""
         begun, end = self.read() + batches, monotonic() + PATIENCE
         while self.read() < begun and not job.ended() and monotonic() < end:
             sleep(0.05)

@@ -14,10 +14,10 @@ INVARIANT = re.compile(r"^\s+I(\d+)\s+(.*)$")
 def header(module: Any) -> dict[str, str]:
     """Return the parts of a module header unchanged: Layout, Invariants, Cost, Paper."""
     text = inspect.getdoc(module) or ""
-    found = list(SECTION.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)]
+    sections = list(SECTION.finditer(text))
+    ends = [match.start() for match in sections[1:]] + [len(text)]
     parts = {}
-    for match, end in zip(found, ends, strict=True):
+    for match, end in zip(sections, ends, strict=True):
         note = match[2].strip()
         body = text[match.end() : end].rstrip("\n")
         parts[match[1]] = f"{note}: {body}" if note else body

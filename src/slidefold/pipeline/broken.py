@@ -38,15 +38,15 @@ def records(text: bytes, delimiter: bytes) -> list[Record]:
     [(1, b'a,b'), (2, b'1,"x\ny"'), (5, b'2,z')]
     """
     lines = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
-    found: list[Record] = []
+    result: list[Record] = []
     at = 0
     while at < len(lines):
         end = _end(lines, at, delimiter)
         joined = b"\n".join(lines[at:end])
         if joined.strip():
-            found.append((at + 1, joined))
+            result.append((at + 1, joined))
         at = end
-    return found
+    return result
 
 
 def _end(lines: Sequence[bytes], at: int, delimiter: bytes) -> int:
@@ -87,7 +87,7 @@ def never_closed(text: bytes, delimiter: bytes) -> bool:
     if b'"' not in text:
         return False
     quoted = re.compile(rb'(?:\A|[\n%b])"(?:[^"]++|"")*+("|\Z)' % re.escape(delimiter))
-    return any(not found[1] for found in quoted.finditer(text))
+    return any(not match[1] for match in quoted.finditer(text))
 
 
 def lacking(table: Any, required: Sequence[str]) -> list[tuple[int, str]]:
@@ -96,7 +96,7 @@ def lacking(table: Any, required: Sequence[str]) -> list[tuple[int, str]]:
     >>> lacking(pa.table({"t": [1, None], "x": [1.5, float("nan")]}), ["t", "x"])
     [(1, "the column 't' is null")]
     """
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for name in required:
         values = table[name]
         for test, word in ((pc.is_null, "null"), (pc.is_nan, "NaN")):
@@ -106,8 +106,8 @@ def lacking(table: Any, required: Sequence[str]) -> list[tuple[int, str]]:
                 continue
             mask = pc.fill_null(test(values), False).to_numpy()
             for row in np.flatnonzero(mask).tolist():
-                found.setdefault(row, f"the column {name!r} is {word}")
-    return sorted(found.items())
+                reasons.setdefault(row, f"the column {name!r} is {word}")
+    return sorted(reasons.items())
 
 
 def without(table: Any, rows: Sequence[int]) -> Any:
@@ -132,15 +132,15 @@ class Salvage:
     required: Sequence[str] = ()
     unclosed: Callable[[bytes], bool] = lambda _text: False
 
-    def table(self, found: Sequence[Record], schema: Any) -> Any:
+    def table(self, entries: Sequence[Record], schema: Any) -> Any:
         """Return the table of the valid records."""
         parts: list[Any] = []
         start = 0
-        for at in [i for i, (_, text) in enumerate(found) if self.unclosed(text)]:
-            parts += self._halves(found[start:at])
-            self._broken(found[at], "a quote is never closed")
+        for at in [i for i, (_, text) in enumerate(entries) if self.unclosed(text)]:
+            parts += self._halves(entries[start:at])
+            self._broken(entries[at], "a quote is never closed")
             start = at + 1
-        parts += self._halves(found[start:])
+        parts += self._halves(entries[start:])
         whole = [part.select(schema.names) for part in parts]
         return pa.concat_tables(whole) if whole else schema.empty_table()
 
@@ -148,32 +148,32 @@ class Salvage:
         line, text = record
         self.note(BadRow(str(self.file), line, reason, text.decode("utf-8", "replace")))
 
-    def _halves(self, found: Sequence[Record]) -> Iterator[Any]:
-        if not found:
+    def _halves(self, entries: Sequence[Record]) -> Iterator[Any]:
+        if not entries:
             return
         try:
-            table = self.parse(b"\n".join(text for _, text in found) + b"\n")
+            table = self.parse(b"\n".join(text for _, text in entries) + b"\n")
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError) as error:
-            if len(found) == 1:
+            if len(entries) == 1:
                 reason = (str(error).splitlines() or ["cannot be read"])[0]
-                self._broken(found[0], _plain(reason))
+                self._broken(entries[0], _plain(reason))
                 return
         else:
             lost = lacking(table, self.required)
             if not lost:
                 yield table
                 return
-            if len(table) == len(found):
+            if len(table) == len(entries):
                 for row, reason in lost:
-                    self._broken(found[row], reason)
+                    self._broken(entries[row], reason)
                 yield without(table, [row for row, _ in lost])
                 return
-            if len(found) == 1:  # two objects in one line
-                self._broken(found[0], lost[0][1])
+            if len(entries) == 1:  # two objects in one line
+                self._broken(entries[0], lost[0][1])
                 return
-        middle = len(found) // 2
-        yield from self._halves(found[:middle])
-        yield from self._halves(found[middle:])
+        middle = len(entries) // 2
+        yield from self._halves(entries[:middle])
+        yield from self._halves(entries[middle:])
 
 
 _CONVERSION = re.compile(

@@ -101,5 +101,5 @@ def _hint(columns: Sequence[str], schema: Any, format: str) -> tuple[str, str]:
     text = [name for name in columns if pa.types.is_string(schema.field(name).type)]
     if not text:
         return "", ""
-    hint = f" (types are inferred from the first rows: set that of {text[0]!r} in [source.columns])"
-    return text[0], hint
+    hint = " (types are inferred from the first rows: set the type of "
+    return text[0], f"{hint}{text[0]!r} in [source.columns])"

@@ -72,9 +72,9 @@ def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any)
         for path in (source.path, *_option_paths(source))
         if path is not None
     ]
-    for each in sources:
-        if _relation(each, pipeline) == _SAME:
-            mistakes.note(each.key, f"{each.path!r} is the pipeline file itself")
+    for place in sources:
+        if _relation(place, pipeline) == _SAME:
+            mistakes.note(place.key, f"{place.path!r} is the pipeline file itself")
     targets = [
         ("sink.path", "the sink", sink.path or sink.url),
         *(("sink.options.path", "the sink", path) for path in _option_paths(sink)),
@@ -154,7 +154,7 @@ def _forms(path: str) -> list[Path]:
 
 
 def _chain(form: Path) -> Chain:
-    return [_identity(each) for each in (form, *form.parents)]
+    return [_identity(path) for path in (form, *form.parents)]
 
 
 def _identity(path: Path) -> Identity:
@@ -176,7 +176,7 @@ def _remote_chain(path: str) -> Chain:
         return []
     scheme = "s3" if match[1].lower() in ("s3a", "s3n") else match[1].lower()
     rest = PurePosixPath(os.path.normpath("/" + path[match.end() :].lstrip("/")))
-    return [(scheme, str(each)) for each in (rest, *rest.parents)]
+    return [(scheme, str(path)) for path in (rest, *rest.parents)]
 
 
 def _in_pattern(forms: list[Path], pattern: str) -> bool:

@@ -112,10 +112,10 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
         table.note("path", "is missing: give a file or a folder of files")
     bad_rows = table.word("bad_rows", BAD_ROWS, "fail")
     side = table.text("side")
-    if (side is not None) != (bad_rows == "side"):
-        table.note(
-            "side", 'is the file for broken rows: use it with bad_rows = "side", and only so'
-        )
+    if bad_rows == "side" and side is None:
+        table.note("side", 'is missing: bad_rows = "side" needs a file for broken rows')
+    elif bad_rows != "side" and side is not None:
+        table.note("side", 'works only with bad_rows = "side"')
     delimiter = table.text("delimiter", "\t" if path and ".tsv" in path else ",") or ","
     if len(delimiter.encode()) != 1:
         table.note("delimiter", f"must be a single-byte character, got {delimiter!r}")
@@ -177,10 +177,10 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
     emit = table.word("emit", EMIT, "final")
     late = table.word("late", LATE, "drop")
     keys = table.names("id")
-    if (emit == "revise") != bool(keys):
-        table.note(
-            "id", 'names the columns that identify a row: use it with emit = "revise", and only so'
-        )
+    if emit == "revise" and not keys:
+        table.note("id", 'is missing: emit = "revise" needs the columns that identify a row')
+    elif emit != "revise" and keys:
+        table.note("id", 'works only with emit = "revise"')
     batch = table.whole("batch", 10_000)
     checkpoint = table.text("checkpoint")
     if checkpoint is not None:

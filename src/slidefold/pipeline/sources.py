@@ -189,9 +189,9 @@ def _parse_csv(
             table = parse(text, list(source.names) or None)
             if not lacking(table, source.required):
                 return table
-    found = records(text, delimiter)[0 if source.names else 1 :]
+    rows = records(text, delimiter)[0 if source.names else 1 :]
     unclosed = partial(never_closed, delimiter=delimiter)
-    return Salvage(file, parse, note, source.required, unclosed).table(found, schema)
+    return Salvage(file, parse, note, source.required, unclosed).table(rows, schema)
 
 
 def _header(source: Source, file: Path, text: bytes) -> list[str]:

@@ -63,17 +63,17 @@ def run_batch(
     if engine not in ("native", "spark"):
         raise DefinitionError(f"expected engine 'native' or 'spark', got {engine!r}")
     given = arrow_schema(data.schema)
-    made = result_schema(definition, given, types)
+    results = result_schema(definition, given, types)
     # Spark resolves names again and fails on dots and duplicates, so columns are numbered.
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
     if engine == "spark":
         require_over(definition, given)
-        kinds = [field.dataType for field in spark_schema(made).fields[len(given) :]]
+        kinds = [field.dataType for field in spark_schema(results).fields[len(given) :]]
         typed = zip(run_over(definition, numbered, given), kinds, strict=True)
         return numbered.select("*", *(column.cast(kind) for column, kind in typed)).toDF(
-            *made.names
+            *results.names
         )
-    task = Chunking(definition, numbered, given, made, Shipped(definition))
+    task = Chunking(definition, numbered, given, results, Shipped(definition))
     size = estimated_bytes(data)
     count = partitions_for(data, partitions)
     hot = share_of(skew, size)

@@ -46,7 +46,7 @@ def explain_batch(
 ) -> list[str]:
     """Explain how a definition would run, in lines; without a key this scans the data twice."""
     given = arrow_schema(data.schema)
-    made = result_schema(definition, given, types)
+    results = result_schema(definition, given, types)
     if engine == "spark":
         require_over(definition, given)
         return ["Spark's own OVER, because of engine='spark'"]
@@ -65,7 +65,7 @@ def explain_batch(
             f"off below {CHUNK_CORES} cores; set partitions= to use chunks"
         ]
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
-    task = Chunking(definition, numbered, given, made, Shipped(definition))
+    task = Chunking(definition, numbered, given, results, Shipped(definition))
     prepared = prepare(task, count, size)
     if prepared is None:
         return [f"{_WHOLE}, because the data has no time at which it can be cut"]

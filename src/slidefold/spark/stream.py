@@ -69,7 +69,7 @@ def run_stream(
     _prepare(data.sparkSession)
     if checkpoint is not None:
         require_checkpoint_of(job.about, checkpoint, data.sparkSession)
-    made = job.result
+    result = job.result
     packed = _packed(definition, data, given, count)
     past = None if initial is None else _history(definition, initial, data, count).groupBy(LABEL)
     stepped = packed.groupBy(LABEL).transformWithState(
@@ -78,8 +78,8 @@ def run_stream(
     # The sum is null if a batch touches no bucket.
     sums = [F.coalesce(F.sum(f.name), F.lit(0)).alias(f.name) for f in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
-    sent = sendable(made)
-    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), made.names)
+    sent = sendable(result)
+    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), result.names)
 
 
 def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:
@@ -136,19 +136,19 @@ def job_of(
         )
     _require_one_of("late", late, _LATE)
     ids = (id,) if isinstance(id, str) else tuple(id)
-    made = result_schema(definition, schema, types)
+    result = result_schema(definition, schema, types)
     # Raise the engine's errors here, on the driver, instead of in a worker.
     added = Engine(definition, schema, emit, ids).result
     if REVISION in added.names:
-        made = made.append(added.field(REVISION))
+        result = result.append(added.field(REVISION))
     return Job(
         definition=definition,
         schema=schema,
-        result=_with_lateness(made) if late == "side" else made,
+        result=_with_lateness(result) if late == "side" else result,
         emit=emit,
         id=ids,
         side=late == "side",
-        about=describe(definition, schema, made, buckets, emit, ids),
+        about=describe(definition, schema, result, buckets, emit, ids),
         tag=uuid4().hex,
         cache_bytes=cache_bytes,
     )
