@@ -25,14 +25,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("figures", nargs="*", metavar="figure", help=", ".join(FIGURES))
-    parser.add_argument("--quick", action="store_true", help="a minute instead of ten")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the JSON goes")
+    parser.add_argument("--quick", action="store_true", help="take one minute instead of ten")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the folder for the JSON files")
     chosen = parser.parse_args(arguments)
     for name in chosen.figures:
         if name not in FIGURES:
-            parser.error(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+            parser.error(f"expected a figure among {', '.join(FIGURES)}, got {name!r}")
     size = "quick" if chosen.quick else "full"
-    # Quick numbers never replace the real ones.
+    # Quick results never replace full ones.
     out = chosen.out or (harness.RESULTS / "quick" if chosen.quick else harness.RESULTS)
     without_spark = [n for n, figure in FIGURES.items() if not hasattr(figure, "NEEDS_SPARK")]
     run(chosen.figures or without_spark, size, out)

@@ -1,7 +1,7 @@
-"""What `sf.rolling` is measured against over whole tables, each in its own best way.
+"""Peers of `sf.rolling` over whole tables, each used in its fastest way.
 
-A peer is a function without arguments that returns its result as a frame of its own. Rows that are
-not in time order are put in order inside of the peer, as a user would have to.
+A peer is a function without arguments that returns its result in its own type of frame. A peer
+sorts rows that are not in time order itself, as a user would have to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SQL = {"sum": "sum", "max": "max", "std": "stddev_samp", "median": "median"}
 def time_peers(
     table: Any, operator: str, keyed: bool, length: str, in_order: bool
 ) -> Iterator[tuple[str, Side]]:
-    """Time windows of a column `x` by `ts`, and by `k` if they are keyed."""
+    """Yield peers for time windows over the column `x` by `ts`, and by `k` if keyed."""
     if find_spec("polars"):
         yield "polars", _polars(table, operator, keyed, length, in_order)
     if find_spec("pandas"):
@@ -33,7 +33,7 @@ def time_peers(
 
 
 def rows_peers(table: Any, window: int) -> Iterator[tuple[str, Side]]:
-    """Rows windows of the largest `x`."""
+    """Yield peers for the max of `x` over rows windows."""
     values = table["x"].to_numpy()
     if find_spec("bottleneck"):
         move_max = import_module("bottleneck").move_max
@@ -87,7 +87,7 @@ def _duckdb(table: Any, operator: str, keyed: bool, length: str) -> Side:
 
 
 def _numba(table: Any, operator: str, length: str) -> Side:
-    """Two stacks as one writes them by hand: suffix folds of the old rows, a fold of the new."""
+    """Return hand-written two-stacks: suffix folds of the old rows, one fold of the new rows."""
     numba = import_module("numba")
     add = numba.njit(inline="always")(_FOLDS[operator])
     times = table["ts"].to_numpy().view(np.int64)
@@ -116,7 +116,7 @@ def _numba(table: Any, operator: str, length: str) -> Side:
         return out
 
     loop = numba.njit(plain)
-    loop(times[:10], values[:10], span)  # compiles
+    loop(times[:10], values[:10], span)  # compile before the timing starts
     return lambda: loop(times, values, span)
 
 

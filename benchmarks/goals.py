@@ -1,6 +1,6 @@
 """The goals, read from the JSON of the figures: `python -m benchmarks.goals [DIR]`.
 
-A ratio counts at its worst case, over everything the goal speaks of.
+A goal is judged by its worst case over all cases that it covers.
 """
 
 from __future__ import annotations
@@ -15,47 +15,51 @@ from benchmarks.harness import RESULTS, Row, load, power, shown, table
 
 @dataclass(frozen=True)
 class Goal:
-    """What is due, what was measured, and where it was worst."""
+    """A goal: its target, the measured worst case, and whether the target is met."""
 
     goal: str
-    due: str
+    target: str
     measured: str
     met: bool | None  # None: not measured
 
     def cells(self) -> list[str]:
-        """The goal as a row of the table."""
+        """Return the goal as a row of the table."""
         verdict = {True: "yes", False: "NO", None: "not measured"}[self.met]
-        return [self.goal, self.due, self.measured, verdict]
+        return [self.goal, self.target, self.measured, verdict]
 
 
-def at_least(goal: str, due: float, found: Iterable[tuple[float, str]], unit: str = "x") -> Goal:
-    """A goal for the smallest of several (value, where) pairs."""
-    return _judged(
-        goal, f">= {shown(due)}{unit}", min(found, default=None), unit, lambda v: v >= due
-    )
+def at_least(
+    goal: str, target: float, values: Iterable[tuple[float, str]], unit: str = "x"
+) -> Goal:
+    """Return a goal for the smallest of several (value, where) pairs."""
+    text, worst = f">= {shown(target)}{unit}", min(values, default=None)
+    return _judged(goal, text, worst, unit, lambda v: v >= target)
 
 
-def at_most(goal: str, due: float, found: Iterable[tuple[float, str]], unit: str = "x") -> Goal:
-    """A goal for the largest of several (value, where) pairs."""
-    return _judged(
-        goal, f"<= {shown(due)}{unit}", max(found, default=None), unit, lambda v: v <= due
-    )
+def at_most(goal: str, target: float, values: Iterable[tuple[float, str]], unit: str = "x") -> Goal:
+    """Return a goal for the largest of several (value, where) pairs."""
+    text, worst = f"<= {shown(target)}{unit}", max(values, default=None)
+    return _judged(goal, text, worst, unit, lambda v: v <= target)
 
 
 def _judged(
-    goal: str, due: str, worst: tuple[float, str] | None, unit: str, good: Callable[[float], bool]
+    goal: str,
+    target: str,
+    worst: tuple[float, str] | None,
+    unit: str,
+    good: Callable[[float], bool],
 ) -> Goal:
     if worst is None:
-        return Goal(goal, due, "-", None)
+        return Goal(goal, target, "-", None)
     value, where = worst
     measured = f"{shown(value)}{unit}" + (f" ({where})" if where else "")
-    return Goal(goal, due, measured, good(value))
+    return Goal(goal, target, measured, good(value))
 
 
 def ratios(
     rows: list[Row], side: str, peer: str, value: str, *keys: str
 ) -> Iterator[tuple[float, str]]:
-    """`value` of one side over that of another, where both were measured, with its place."""
+    """Yield the ratio of `value` between two sides for each case measured on both, and the case."""
     peers = {tuple(row[key] for key in keys): row[value] for row in rows if row["side"] == peer}
     for row in rows:
         place = tuple(row[key] for key in keys)
@@ -68,26 +72,26 @@ def ratios(
 
 
 def columns(rows: list[Row]) -> Iterator[Goal]:
-    """`slide` against numba and against a public C++ library's known speed."""
+    """Compare `slide` with numba and with the known speed of a public C++ library."""
     speed = "million_rows_per_second"
     for mode in ("static", "drain"):
         chosen = [row for row in rows if row["mode"] == mode]
-        for side, due in (("two_stacks_lite", 1.0), ("daba_lite", 0.6)):
-            found = ratios(chosen, side, "numba", speed, "operator", "window")
-            yield at_least(f"{side} slide / numba two-stacks, {mode}", due, found)
-    for side, due in (("two_stacks_lite", 300.0), ("daba_lite", 105.0)):
+        for side, target in (("two_stacks_lite", 1.0), ("daba_lite", 0.6)):
+            values = ratios(chosen, side, "numba", speed, "operator", "window")
+            yield at_least(f"{side} slide / numba two-stacks, {mode}", target, values)
+    for side, target in (("two_stacks_lite", 300.0), ("daba_lite", 105.0)):
         sums = [
             (row[speed], power(row["window"]))
             for row in rows
             if (row["operator"], row["mode"], row["side"]) == ("sum", "static", side)
         ]
         best = [max(sums)] if sums else []
-        yield at_least(f"{side} slide of sum, best window", due, best, " M rows/s")
-        yield at_least(f"{side} slide of sum, worst window", due, sums, " M rows/s")
+        yield at_least(f"{side} slide of sum, best window", target, best, " M rows/s")
+        yield at_least(f"{side} slide of sum, worst window", target, sums, " M rows/s")
 
 
 def events(rows: list[Row]) -> Iterator[Goal]:
-    """`push` against river and plain Python."""
+    """Compare `push` with river and plain Python."""
     sums = [row for row in rows if row["operator"] == "sum"]
     cost = ("ns_per_event", "operator", "window")
     yield at_least("river Rolling(Sum) / push", 10.0, ratios(sums, "river", "push", *cost))
@@ -96,41 +100,41 @@ def events(rows: list[Row]) -> Iterator[Goal]:
 
 
 def steps(rows: list[Row]) -> Iterator[Goal]:
-    """Worst steps of a large window."""
+    """Compare the worst steps of a large window."""
     largest = max((row["window"] for row in rows), default=0)
     chosen = [row for row in rows if row["window"] == largest]
     for value, how in (("max_ns", "best round"), ("steady_max_ns", "best round of each step")):
-        found = ratios(chosen, "two_stacks_lite", "daba_lite", value, "operator", "window")
-        yield at_least(f"worst step: two_stacks_lite / daba_lite, {how}", 50.0, found)
+        values = ratios(chosen, "two_stacks_lite", "daba_lite", value, "operator", "window")
+        yield at_least(f"worst step: two_stacks_lite / daba_lite, {how}", 50.0, values)
 
 
 def kept(rows: list[Row]) -> Iterator[Goal]:
-    """Bytes kept for a state."""
-    found = [
+    """Compare the bytes per state with the size of a state."""
+    values = [
         (row["ratio"], f"{row['operator']} {power(row['window'])}")
         for row in rows
         if row["side"] == "daba_lite"
     ]
-    yield at_most("daba_lite bytes / bytes of its n states", 1.2, found)
+    yield at_most("daba_lite bytes / bytes of its n states", 1.2, values)
 
 
 def threads(rows: list[Row]) -> Iterator[Goal]:
-    """Two threads against one."""
+    """Compare two threads with one."""
     chosen = [row for row in rows if row["window"] >= 2**15]
-    found = ratios(chosen, "pba", "sba", "million_rows_per_second", "window")
-    yield at_least("pba / sba, max, windows >= 2^15", 1.0, found)
+    values = ratios(chosen, "pba", "sba", "million_rows_per_second", "window")
+    yield at_least("pba / sba, max, windows >= 2^15", 1.0, values)
 
 
 def late(rows: list[Row]) -> Iterator[Goal]:
-    """FiBA against a public C++ library's known speed, DABA Lite and its own loop."""
+    """Compare FiBA with the known speed of a public C++ library, DABA Lite and a loop."""
     speed = "million_slides_per_second"
-    for distance, due in ((0, 34.0), (2**4, 26.0), (2**10, 11.2), (2**16, 8.4)):
-        found = [
+    for distance, target in ((0, 34.0), (2**4, 26.0), (2**10, 11.2), (2**16, 8.4)):
+        values = [
             (row[speed], row["part"].rsplit(", ")[1])
             for row in rows
             if row["part"] == "distance, constant" and (row["x"], row["side"]) == (distance, "fiba")
         ]
-        yield at_least(f"fiba, events late by {power(distance)}", due, found, " M slides/s")
+        yield at_least(f"fiba, events late by {power(distance)}", target, values, " M slides/s")
     bulks = [row for row in rows if row["part"].startswith("bulk")]
     known = [(row[speed], row["part"]) for row in bulks if row["x"] == 2**10]
     yield at_least("fiba, bulks of 2^10 in and out", 44.0, known, " M items/s")
@@ -146,17 +150,17 @@ def late(rows: list[Row]) -> Iterator[Goal]:
         "daba_lite / fiba, in order", 4.0, ratios(ordered, "daba_lite", "fiba", speed, "window")
     )
     entries = [(row["bytes"], row["x"]) for row in rows if row["x"] == "in order"]
-    yield at_most("fiba, bytes an entry filled in order", 28.0, entries, " B")
+    yield at_most("fiba, bytes per entry, filled in order", 28.0, entries, " B")
 
 
 def sets(rows: list[Row]) -> Iterator[Goal]:
-    """A keyed batch."""
-    found = [(row["us_per_row"], row["kind"]) for row in rows if row["keys"] == 100_000]
-    yield at_most("a keyed batch over 100k keys", 0.5, found, " us a row")
+    """Check the cost of a keyed batch."""
+    values = [(row["us_per_row"], row["kind"]) for row in rows if row["keys"] == 100_000]
+    yield at_most("a keyed batch over 100k keys", 0.5, values, " us per row")
 
 
 def tables(rows: list[Row]) -> Iterator[Goal]:
-    """`sf.rolling` against Polars and bottleneck, and against itself."""
+    """Compare `sf.rolling` with Polars, bottleneck and itself."""
     cost, place = "ms_per_million", ("operator", "keys", "window")
     timed = [row for row in rows if row["part"] == "time window"]
     for words, chosen in (
@@ -164,17 +168,17 @@ def tables(rows: list[Row]) -> Iterator[Goal]:
         ("1,000 keys", [row for row in timed if row["keys"] == 1_000]),
         ("100,000 keys", [row for row in timed if row["keys"] == 100_000]),
     ):
-        found = ratios(chosen, "polars", "slidefold", cost, *place)
-        yield at_least(f"polars / rolling, time windows, {words}", 2.0, found)
+        values = ratios(chosen, "polars", "slidefold", cost, *place)
+        yield at_least(f"polars / rolling, time windows, {words}", 2.0, values)
     counted = [row for row in rows if row["part"] == "rows window"]
-    found = ratios(counted, "bottleneck", "slidefold", cost, *place)
-    yield at_least("bottleneck / rolling, max of rows windows", 1.0, found)
+    values = ratios(counted, "bottleneck", "slidefold", cost, *place)
+    yield at_least("bottleneck / rolling, max of rows windows", 1.0, values)
     own = [row for row in timed if row["side"] == "slidefold"]
     flat = []
     for operator, keys in dict.fromkeys((row["operator"], row["keys"]) for row in own):
         costs = [row[cost] for row in own if (row["operator"], row["keys"]) == (operator, keys)]
         flat.append((max(costs) / min(costs), f"{operator}, {keys} keys"))
-    yield at_most("rolling, dearest / cheapest length of a window", 2.0, flat)
+    yield at_most("rolling, slowest / fastest window length", 2.0, flat)
     several = {(row["keys"], row["window"]): row[cost] for row in rows if row["part"] == "windows"}
     six = [
         (several[keys, 6] / several[keys, 1], f"{keys} keys")
@@ -191,7 +195,7 @@ def tables(rows: list[Row]) -> Iterator[Goal]:
 
 
 def built_ins(rows: list[Row]) -> Iterator[Goal]:
-    """The exact median and the distinct counts at 100k rows a window; all operators beside."""
+    """Check the exact median and the distinct counts at 100k rows per window."""
     speed, large = "million_rows_per_second", 100_000
     median = [row for row in rows if (row["part"], row["window"]) == ("time median", large)]
     against = [
@@ -199,73 +203,73 @@ def built_ins(rows: list[Row]) -> Iterator[Goal]:
         for peer in ("pandas", "polars")
         for value, where in ratios(median, "slidefold", peer, speed, "window")
     ]
-    yield at_least("exact time-window median / better of pandas and polars", 10.0, against)
+    yield at_least("exact time-window median / faster of pandas and polars", 10.0, against)
     counted = [
         row for row in rows if (row["operator"], row["window"]) == ("approx_distinct", large)
     ]
     fast = [(row[speed], "") for row in counted if row["side"] == "slidefold" and speed in row]
-    yield at_least("approx_distinct at 100k rows a window", 1.0, fast, " M rows/s")
+    yield at_least("approx_distinct at 100k rows per window", 1.0, fast, " M rows/s")
     kept = [(row["megabytes"], "") for row in counted if row["part"] == "memory"]
-    yield at_most("approx_distinct at 100k rows a window, memory", 200.0, kept, " MB")
+    yield at_most("approx_distinct at 100k rows per window, memory", 200.0, kept, " MB")
 
 
 def users(rows: list[Row]) -> Iterator[Goal]:
-    """Users' operators against numba by hand and against the best library."""
+    """Compare user operators with hand-written numba and with the fastest library."""
     speed = "million_rows_per_second"
     timed = [row for row in rows if speed in row]
     side = "two_stacks_lite"
-    found = ratios(timed, side, "numba by hand", speed, "operator")
-    yield at_least("a user's operator / numba by hand", 0.6, found)
+    values = ratios(timed, side, "numba by hand", speed, "operator")
+    yield at_least("user operator / numba by hand", 0.6, values)
     libraries = ("pandas numba", "polars rolling_map")
     against = [pair for peer in libraries for pair in ratios(timed, side, peer, speed, "operator")]
-    yield at_least("a user's operator / best library call", 20.0, against)
+    yield at_least("user operator / fastest library call", 20.0, against)
     started = [(row["seconds"], row["operator"]) for row in rows if row["side"] == "ready"]
-    yield at_most("a user's operator is ready", 0.5, started, " s")
+    yield at_most("user operator, time until ready", 0.5, started, " s")
 
 
 def package(rows: list[Row]) -> Iterator[Goal]:
-    """Build, wheel, import."""
-    for what, due in (
+    """Check the build, the wheel and the import."""
+    for what, target in (
         ("clean build", 120.0),
         ("wheel", 5.0),
         ("import beyond numpy and pyarrow", 0.1),
     ):
-        found = [(row["value"], "") for row in rows if row["what"] == what]
+        values = [(row["value"], "") for row in rows if row["what"] == what]
         unit = " MB" if what == "wheel" else " s"
-        yield at_most(what, due, found, unit)
+        yield at_most(what, target, values, unit)
 
 
 def clusters(rows: list[Row]) -> Iterator[Goal]:
-    """Spark batch against Spark's own windows and the floor."""
+    """Compare Spark batch runs with Spark's own windows and the floor."""
     cost, place = "us_per_row", ("operator", "keys", "frame")
     keyed = [row for row in rows if row["part"] == "by key"]
     framed = [row for row in keyed if row["frame"] == 1_000 and row["keys"] < 100_000]
-    for words, names, due in (
+    for words, names, target in (
         ("sum and max", ("sum", "max"), 8.0),
         ("max_by and approx_distinct", ("max_by", "approx_distinct"), 20.0),
     ):
         chosen = [row for row in framed if row["operator"] in names]
-        found = ratios(chosen, "spark", "slidefold", cost, *place)
-        yield at_least(f"Spark / slidefold, frames of 1,000 rows, {words}", due, found)
+        values = ratios(chosen, "spark", "slidefold", cost, *place)
+        yield at_least(f"Spark / slidefold, frames of 1,000 rows, {words}", target, values)
     trees = [row for row in framed if row["operator"] in ("sum", "max", "std")]
-    found = ratios(trees, "spark tree", "slidefold", cost, *place)
-    yield at_least("Spark's segment tree / slidefold, frames of 1,000 rows", 2.5, found)
+    values = ratios(trees, "spark tree", "slidefold", cost, *place)
+    yield at_least("Spark's segment tree / slidefold, frames of 1,000 rows", 2.5, values)
     many = [row for row in keyed if row["keys"] == 100_000]
-    found = ratios(many, "spark", "slidefold", cost, *place)
-    yield at_least("Spark / slidefold, 100,000 keys", 1.0, found)
+    values = ratios(many, "spark", "slidefold", cost, *place)
+    yield at_least("Spark / slidefold, 100,000 keys", 1.0, values)
     native = [row for row in keyed if row["operator"] in ("sum", "max")]
-    found = ratios(native, "slidefold", "floor", cost, *place)
-    yield at_most("slidefold / the floor, sum and max", 1.3, found)
+    values = ratios(native, "slidefold", "floor", cost, *place)
+    yield at_most("slidefold / the floor, sum and max", 1.3, values)
     keyless = [row for row in rows if row["part"] == "no key"]
-    found = ratios(keyless, "spark tree", "slidefold", cost, *place)
-    yield at_least("Spark's segment tree / slidefold, no key", 2.0, found)
+    values = ratios(keyless, "spark tree", "slidefold", cost, *place)
+    yield at_least("Spark's segment tree / slidefold, no key", 2.0, values)
     costs = [row[cost] for row in keyless if row["side"] == "slidefold"]
     flat = [(max(costs) / min(costs), "")] if costs else []
-    yield at_most("slidefold without a key, dearest / cheapest length", 2.0, flat)
+    yield at_most("slidefold without a key, slowest / fastest length", 2.0, flat)
 
 
 def streams(rows: list[Row]) -> Iterator[Goal]:
-    """Streams against their floor, Spark's sliding windows and its state a key."""
+    """Compare streams with their floor, Spark's sliding windows and its state per key."""
     cost = "us_per_row"
     keys = [row for row in rows if row["part"] == "keys"]
     many = [row for row in keys if row["x"] == 10_000]
@@ -273,20 +277,20 @@ def streams(rows: list[Row]) -> Iterator[Goal]:
     yield at_least("stream, 10,000 keys, three windows", 120_000.0, speed, " rows/s")
     peers = [row for row in many if row["side"] in ("transformWithState", "applyInPandasWithState")]
     own = [row[cost] for row in many if row["side"] == "slidefold"]
-    found = [(row[cost] / own[0], row["side"]) for row in peers if own]
-    yield at_least("state a key / stream, 10,000 keys", 4.0, found)
+    values = [(row[cost] / own[0], row["side"]) for row in peers if own]
+    yield at_least("state per key / stream, 10,000 keys", 4.0, values)
     yield at_most("stream / its floor", 1.5, ratios(keys, "slidefold", "floor", cost, "x"))
     long = [row for row in rows if row["part"] == "slide" and row["x"] == "10m"]
-    found = list(ratios(long, "spark", "slidefold", cost, "x"))
-    yield at_least("Spark's sliding window / stream, 10 min by 1 s", 20.0, found)
+    values = list(ratios(long, "spark", "slidefold", cost, "x"))
+    yield at_least("Spark's sliding window / stream, 10 min every 1 s", 20.0, values)
     lengths = {row["x"]: row for row in rows if row["part"] == "length"}
-    for value, due, words in (
-        ("seconds_per_batch", 1.5, "seconds a batch"),
-        ("state_bytes_per_row", 1.2, "bytes written to state a row"),
+    for value, target, words in (
+        ("seconds_per_batch", 1.5, "seconds per batch"),
+        ("state_bytes_per_row", 1.2, "bytes written to state per row"),
     ):
         both = [lengths[x][value] for x in ("24h", "1m") if x in lengths]
-        found = [(both[0] / both[1], "")] if len(both) == 2 else []
-        yield at_most(f"stream, {words}, windows of 24 h / 1 min", due, found)
+        values = [(both[0] / both[1], "")] if len(both) == 2 else []
+        yield at_most(f"stream, {words}, windows of 24 h / 1 min", target, values)
 
 
 READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
@@ -307,18 +311,18 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
 
 
 def goals(out: Path) -> list[Goal]:
-    """Every goal, measured or not."""
+    """Return every goal, measured or not."""
     return [goal for figure, read in READERS.items() for goal in read(load(figure, out))]
 
 
 def report(out: Path) -> str:
-    """The goals as a table."""
-    found = goals(out)
-    judged = [goal for goal in found if goal.met is not None]
+    """Return the goals as a table."""
+    every = goals(out)
+    judged = [goal for goal in every if goal.met is not None]
     met = sum(1 for goal in judged if goal.met)
-    title = f"Goals: {met} of {len(judged)} met, {len(found) - len(judged)} not measured"
-    header = ["goal", "due", "measured (worst case)", "met"]
-    return table(title, header, (goal.cells() for goal in found), words=True)
+    title = f"Goals: {met} of {len(judged)} met, {len(every) - len(judged)} not measured"
+    header = ["goal", "target", "measured (worst case)", "met"]
+    return table(title, header, (goal.cells() for goal in every), words=True)
 
 
 if __name__ == "__main__":

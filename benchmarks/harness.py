@@ -1,7 +1,7 @@
-"""Timing, the record of a run, and plain tables: what all figures share.
+"""Timing, the record of a run, and plain tables, for all figures.
 
-All sides of a comparison run in one process, in turns: round after round, each side once. The best
-round of a side counts, because noise only ever adds time.
+All sides of a comparison run in one process and take turns: in each round every side runs once. The
+best round of a side counts, because noise only adds time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import slidefold
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PACKAGES = ("numpy", "pyarrow", "numba", "pandas", "polars", "river", "rolling", "nanobind")
-BUSY = 0.5  # a load average above this at the start means that others are computing
+BUSY = 0.5  # a load average above this at the start means that the machine is busy
 
 Row = dict[str, Any]
 Side = Callable[[], object]
@@ -40,11 +40,11 @@ class Timing:
 
 
 def best_of(sides: Mapping[str, Side], *, rounds: int, seconds: float) -> dict[str, Timing]:
-    """Time every side in turns, `rounds` times each.
+    """Time all sides in turns, `rounds` times each.
 
-    A side that has used up `seconds` sits out the remaining rounds after its second, or after its
-    first if that took ten times as long. The order turns with the rounds, so that no side always
-    follows the same one.
+    A side that has used `seconds` skips the remaining rounds after its second round, or after its
+    first if that took ten times as long. The order rotates, so that no side always follows the same
+    one.
     """
 
     def done(times: list[float]) -> bool:
@@ -64,7 +64,7 @@ def best_of(sides: Mapping[str, Side], *, rounds: int, seconds: float) -> dict[s
                 start = perf_counter()
                 result = run()
                 taken[name].append(perf_counter() - start)
-                del result  # releasing a large result is not part of anybody's time
+                del result  # releasing a large result is not timed
             gc.collect(0)
     finally:
         if was_enabled:
@@ -74,8 +74,8 @@ def best_of(sides: Mapping[str, Side], *, rounds: int, seconds: float) -> dict[s
 
 # ---- memory -----------------------------------------------------------------------------------
 
-# The largest memory of this program alone: ru_maxrss would begin with that of the process which
-# started it, and where that was larger nothing would seem to grow.
+# The peak memory of this program alone: ru_maxrss starts with the peak of the parent process, which
+# would hide any growth below it.
 _LARGEST = """
 def largest():
     with open("/proc/self/status") as status:
@@ -84,9 +84,9 @@ def largest():
 
 
 def measured_apart(program: str, *words: object) -> list[float]:
-    """Run a program in a process of its own, where `largest()` is the most memory it ever had.
+    """Run a program in its own process, where `largest()` returns its peak memory.
 
-    Returns the numbers that it prints.
+    Returns the numbers that the program prints.
     """
     paths = [str(ROOT), str(Path(slidefold.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -99,7 +99,7 @@ def measured_apart(program: str, *words: object) -> list[float]:
 
 
 def commit() -> dict[str, Any]:
-    """The commit that is measured, and whether the tree differs from it."""
+    """Return the measured commit, and whether the working tree differs from it."""
 
     def git(*words: str) -> str | None:
         try:
@@ -125,7 +125,7 @@ def _first_line(path: str, key: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
+    """Return a description of the machine."""
     return {
         "cpu": _first_line("/proc/cpuinfo", "model name") or platform.processor(),
         "cores": os.cpu_count(),
@@ -135,26 +135,26 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str | None]:
-    """The versions of everything that is measured."""
-    found: dict[str, str | None] = {
+    """Return the versions of everything that is measured."""
+    installed: dict[str, str | None] = {
         "python": platform.python_version(),
         "slidefold": slidefold.__version__,
     }
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            installed[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
+            installed[package] = None
+    return installed
 
 
 def warn_if_busy() -> float:
-    """Return the load average; say so if others are computing."""
+    """Return the load average, and warn if the machine is busy."""
     load = os.getloadavg()[0]
     if load > BUSY:
         print(
-            f"warning: the load average is {load:.1f}; absolute numbers will be worse than they "
-            "are, ratios less so",
+            f"warning: the load average is {load:.1f}: absolute numbers will be too high; ratios "
+            "are less affected",
             file=sys.stderr,
         )
     return load
@@ -183,7 +183,7 @@ def record(figure: str, size: str, out: Path, measure: Callable[[], list[Row]]) 
 
 
 def load(figure: str, out: Path) -> list[Row]:
-    """The rows of a figure that was recorded earlier; none if it was not."""
+    """Return the recorded rows of a figure; none if it is not recorded."""
     path = out / f"{figure}.json"
     if not path.exists():
         return []
@@ -195,7 +195,7 @@ def load(figure: str, out: Path) -> list[Row]:
 
 
 def shown(value: object) -> str:
-    """A cell: about three digits of a number, nothing for None."""
+    """Format a cell: a number with about three digits, a dash for None."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -210,7 +210,7 @@ def shown(value: object) -> str:
 def table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, words: bool = False
 ) -> str:
-    """A plain table: the first column to the left, numbers to the right, `words` to the left."""
+    """Format a plain table: the first column left-aligned, the others right unless `words`."""
     cells = [list(header), *([shown(value) for value in row] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
     lines = [title, ""]
@@ -228,7 +228,7 @@ def table(
 def pivot(
     title: str, rows: Sequence[Row], *, down: str, across: str, value: str, label: str | None = None
 ) -> str:
-    """A table of one value of `rows`, by two of their keys, in the order in which they come."""
+    """Format one value of `rows` as a table by two of their keys, in order of appearance."""
     columns = list(dict.fromkeys(row[across] for row in rows))
     lines = list(dict.fromkeys(row[down] for row in rows))
     cells = {(row[down], row[across]): row[value] for row in rows}
@@ -237,5 +237,5 @@ def pivot(
 
 
 def power(number: int) -> str:
-    """2^k for a power of two, else the number."""
+    """Format a power of two as 2^k, any other number as it is."""
     return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else str(number)

@@ -1,6 +1,6 @@
-"""Two-Stacks Lite as a good engineer writes it by hand with numba: one row after another.
+"""Two-Stacks Lite written by hand with numba, one row after another.
 
-The ring holds the window. Slots from `front` to `middle` hold folds up to `middle`, slots from
+The ring holds the window. Slots from `front` to `middle` hold folds up to `middle`. Slots from
 `middle` on hold values, whose fold is `back`.
 """
 
@@ -35,7 +35,7 @@ def _mean(fold: float, count: int) -> float:
     return fold / count
 
 
-# identity, combine, lower. The mean needs no count in its state: the loop knows it.
+# identity, combine, lower. The mean has no count in its state, since the loop knows the count.
 PARTS: dict[str, tuple[float, Any, Any]] = {
     "sum": (0.0, _add, _total),
     "max": (-np.inf, _larger, _total),
@@ -44,13 +44,13 @@ PARTS: dict[str, tuple[float, Any, Any]] = {
 
 
 def available() -> bool:
-    """Whether numba is installed."""
+    """Tell whether numba is installed."""
     return find_spec("numba") is not None
 
 
 @cache
 def two_stacks(operator: str, *, drain: bool = False) -> Peer:
-    """The compiled loop: a result after each insert, over at most `window` values."""
+    """Return the compiled loop: a result after each insert, over at most `window` values."""
     njit = import_module("numba").njit
     identity, plain_combine, plain_lower = PARTS[operator]
     combine, lower = njit(plain_combine), njit(plain_lower)
@@ -82,5 +82,5 @@ def two_stacks(operator: str, *, drain: bool = False) -> Peer:
         return out
 
     compiled: Peer = njit(loop)
-    compiled(np.ones(4), 2)  # compile now, not while the clock runs
+    compiled(np.ones(4), 2)  # compile before the timing starts
     return compiled

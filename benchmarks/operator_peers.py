@@ -1,7 +1,7 @@
-"""The operators of other libraries over rows windows: what can do the same as one of ours.
+"""Operators of other libraries over rows windows that compute the same as one of ours.
 
-A peer is a function of a table and a window. Each library is asked in its own best way, on one
-thread; results of windows that are not full yet are asked for too, as ours give them.
+A peer is a function of a table and a window. Each library is used in its fastest way, on one
+thread. Like ours, a peer also gives results for windows that are not full yet.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ _DUCKDB = {
 
 
 def peers(operator: str) -> dict[str, Peer]:
-    """Return what can do the same, by library."""
-    found: dict[str, Peer | None] = {
+    """Return the peers of an operator by library."""
+    by_library: dict[str, Peer | None] = {
         "pandas": _pandas(operator),
         "polars": _polars(operator),
         "bottleneck": _bottleneck(operator),
         "numbagg": _numbagg(operator),
         "duckdb": _duckdb(operator),
     }
-    return {name: peer for name, peer in found.items() if peer is not None and find_spec(name)}
+    return {name: peer for name, peer in by_library.items() if peer is not None and find_spec(name)}
 
 
 def _pandas(operator: str) -> Peer | None:
@@ -96,10 +96,10 @@ def _polars(operator: str) -> Peer | None:
 
     def run(table: Any, window: int) -> object:
         series = import_module("polars").from_arrow(table["x"])
-        asked: dict[str, Any] = {"window_size": window, "min_samples": 1}
+        options: dict[str, Any] = {"window_size": window, "min_samples": 1}
         if operator == "quantile":
-            asked |= {"quantile": 0.9, "interpolation": "linear"}
-        return getattr(series, f"rolling_{operator}")(**asked)
+            options |= {"quantile": 0.9, "interpolation": "linear"}
+        return getattr(series, f"rolling_{operator}")(**options)
 
     return run
 
@@ -107,11 +107,11 @@ def _polars(operator: str) -> Peer | None:
 def _bottleneck(operator: str) -> Peer | None:
     if operator not in _BOTTLENECK:
         return None
-    asked = {"ddof": 1} if operator in ("var", "std") else {}
+    options = {"ddof": 1} if operator in ("var", "std") else {}
 
     def run(table: Any, window: int) -> object:
         move = getattr(import_module("bottleneck"), f"move_{operator}")
-        return move(table["x"].to_numpy(), min(window, len(table)), min_count=1, **asked)
+        return move(table["x"].to_numpy(), min(window, len(table)), min_count=1, **options)
 
     return run
 

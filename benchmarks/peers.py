@@ -1,8 +1,8 @@
-"""What slidefold is measured against: river, `rolling`, plain Python.
+"""Peers of slidefold, event by event: river, `rolling`, plain Python.
 
-A peer makes a `Drive(operator, window)`: a function that feeds values one by one, takes the result
-after each, and returns the last result. All do the same work, each in its own best way. The numba
-loop over whole columns is in `numba_peer.py`.
+A peer creates a `Drive(operator, window)`: a function that feeds values one by one, takes the
+result after each, and returns the last result. All peers do the same work, each in its fastest way.
+The numba loop over whole columns is in `numba_peer.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Drive = Callable[[Sequence[float]], float | None]
 
 
 def each(push: Callable[[float], float | None]) -> Drive:
-    """A loop over a `push` method, as a user writes it."""
+    """Return a plain loop over a `push` method."""
 
     def drive(values: Sequence[float]) -> float | None:
         result = None
@@ -34,7 +34,7 @@ def each(push: Callable[[float], float | None]) -> Drive:
 
 
 def river_rolling(operator: str, window: int) -> Drive:
-    """River's rolling statistics; its max has a class of its own, for it cannot be reverted."""
+    """Use river's rolling statistics; max has its own class, since it cannot be reverted."""
     stats, utils = import_module("river.stats"), import_module("river.utils")
     if operator == "max":
         statistic = stats.RollingMax(window_size=window)
@@ -59,7 +59,7 @@ def _rolling_class(operator: str) -> Any:
 
 
 def rolling_iterator(operator: str, window: int) -> Drive:
-    """`rolling` as it is meant to be used: an iterator over values that are there already."""
+    """Use `rolling` as intended: an iterator over existing values."""
     make = _rolling_class(operator)
 
     def drive(values: Sequence[float]) -> float | None:
@@ -72,7 +72,7 @@ def rolling_iterator(operator: str, window: int) -> Drive:
 
 
 def rolling_live(operator: str, window: int) -> Drive:
-    """`rolling` fed with one value at a time: an endless iterator that it pulls from."""
+    """Feed `rolling` one value at a time, through an endless iterator."""
     waiting: list[float] = []
     source = iter(waiting.pop, None)
     roller = _rolling_class(operator)(source, window, window_type="variable")
@@ -92,7 +92,7 @@ def rolling_live(operator: str, window: int) -> Drive:
 
 
 class RunningSum:
-    """The running sum that most people write first."""
+    """A running sum over a deque."""
 
     def __init__(self, window: int) -> None:
         self.window = window
@@ -108,14 +108,14 @@ class RunningSum:
 
 
 class RunningMean(RunningSum):
-    """The running sum over how many there are."""
+    """The running sum divided by the number of values."""
 
     def push(self, value: float) -> float:
         return super().push(value) / len(self.values)
 
 
 class MonotonicMax:
-    """The values that may still become the largest, largest first, with their positions."""
+    """A deque of the values that may still become the maximum, largest first, with positions."""
 
     def __init__(self, window: int) -> None:
         self.window = window
@@ -134,13 +134,13 @@ class MonotonicMax:
 
 
 def python_class(operator: str, window: int) -> Drive:
-    """A small class with a `push` method."""
+    """Use a small class with a `push` method."""
     kinds: dict[str, Any] = {"sum": RunningSum, "mean": RunningMean, "max": MonotonicMax}
     return each(kinds[operator](window).push)
 
 
 def python_inlined(operator: str, window: int) -> Drive:
-    """The tightest loop that plain Python has: no calls but the deque's own."""
+    """Use the tightest loop of plain Python, which calls only methods of the deque."""
 
     def running_sum(values: Sequence[float]) -> float:
         held = deque([0.0] * window, maxlen=window)
@@ -186,13 +186,13 @@ def python_inlined(operator: str, window: int) -> Drive:
 
 
 def available() -> dict[str, Callable[[str, int], Drive]]:
-    """The peers whose packages are installed, by the name under which they are reported."""
+    """Return the peers whose packages are installed, by their reported name."""
     peers: dict[str, Callable[[str, int], Drive]] = {
         "python inlined": python_inlined,
         "python class": python_class,
     }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # other people's
+        warnings.simplefilter("ignore")  # warnings of other packages
         if find_spec("river") is not None:
             import_module("river.stats")
             peers["river"] = river_rolling

@@ -1,6 +1,6 @@
-"""What a stream is measured against: its own plumbing without state, and what Spark offers.
+"""Peers of a stream: its own stages without state, and Spark's own interfaces.
 
-Workers get these by value, since a worker cannot import the benchmarks.
+These are pickled by value, since a worker cannot import the benchmarks.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _LENGTHS = {"s_5m": 300, "s_1h": 3600, "s_24h": 86400}
 
 
 def floor(definition: sf.Rolling, stream: Any, **options: Any) -> Any:
-    """Pack, group, send back, unpack: the same rows and results of the right size, no state."""
+    """Pack, group and unpack the same rows, with results of the right size but without state."""
     plan: Any = import_module("slidefold.spark.stream")
     _by_value()
-    made = plan.BucketProcessor
+    original = plan.BucketProcessor
     plan.BucketProcessor = _echo()
     try:
         return definition.run(stream, **options)
     finally:
-        plan.BucketProcessor = made
+        plan.BucketProcessor = original
 
 
 def _by_value() -> None:
@@ -41,7 +41,7 @@ def _echo() -> Any:
     from slidefold.spark.processor import OUTPUT, BucketProcessor
 
     class Echo(BucketProcessor):
-        """Adds a column of nulls for each result."""
+        """Adds a column of nulls for each result column."""
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
             from pyspark.sql import Row
@@ -59,7 +59,7 @@ def _echo() -> Any:
 
 
 def sliding(stream: Any, length: str) -> Any:
-    """Spark's own sliding window, a slide a second: each row is copied into every window."""
+    """Use Spark's own sliding window with one slide per second, which copies rows to windows."""
     from pyspark.sql import functions as fn
 
     words = {"1m": "1 minute", "10m": "10 minutes"}[length]
@@ -67,10 +67,10 @@ def sliding(stream: Any, length: str) -> Any:
 
 
 def by_key(spark: Any) -> dict[str, Callable[[Any], Any]]:
-    """State a key, as Spark's two Python interfaces have it: the same three windows."""
+    """Return the same three windows with state per key, in Spark's two Python interfaces."""
     _by_value()
     result = "ts timestamp, k long, x long, " + ", ".join(f"{name} long" for name in _LENGTHS)
-    # The session is asked for RocksDB, as `run` does.
+    # Use RocksDB, as `run` does.
     store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", store)
 
@@ -88,26 +88,26 @@ def by_key(spark: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 def _step(kept: bytes, frames: Any, watermark_ms: int) -> tuple[Any, bytes]:
-    """Add rows to those that are kept; return the ones that are complete, and what is kept now."""
+    """Add rows to the state; return the final results, and the new state."""
     import pandas as pd
 
-    rows = np.frombuffer(kept, np.int64).reshape(3, -1)  # time, value, whether it is out
+    rows = np.frombuffer(kept, np.int64).reshape(3, -1)  # time, value, whether it was emitted
     for frame in frames:
         times = frame["ts"].to_numpy().astype("datetime64[us]").astype(np.int64)
         new = np.stack([times, frame["x"].to_numpy(), np.zeros(len(frame), np.int64)])
         rows = np.concatenate([rows, new], axis=1)
     rows = rows[:, np.argsort(rows[0], kind="stable")]
     watermark = watermark_ms * 1000
-    due = np.flatnonzero((rows[0] <= watermark) & (rows[2] == 0))
+    final = np.flatnonzero((rows[0] <= watermark) & (rows[2] == 0))
     sums = np.concatenate(([0], np.cumsum(rows[1])))
-    hi = np.searchsorted(rows[0], rows[0][due], "right")
-    found = {"ts": pd.to_datetime(rows[0][due], unit="us"), "x": rows[1][due]}
+    hi = np.searchsorted(rows[0], rows[0][final], "right")
+    results = {"ts": pd.to_datetime(rows[0][final], unit="us"), "x": rows[1][final]}
     for name, seconds in _LENGTHS.items():
-        lo = np.searchsorted(rows[0], rows[0][due] - seconds * 1_000_000, "right")
-        found[name] = sums[hi] - sums[lo]
-    rows[2][due] = 1
+        lo = np.searchsorted(rows[0], rows[0][final] - seconds * 1_000_000, "right")
+        results[name] = sums[hi] - sums[lo]
+    rows[2][final] = 1
     keep = rows[0] > watermark - max(_LENGTHS.values()) * 1_000_000
-    return pd.DataFrame(found), np.ascontiguousarray(rows[:, keep]).tobytes()
+    return pd.DataFrame(results), np.ascontiguousarray(rows[:, keep]).tobytes()
 
 
 def _keyed() -> Any:
@@ -115,7 +115,7 @@ def _keyed() -> Any:
     from pyspark.sql.types import BinaryType, StructField, StructType
 
     class Keyed(StatefulProcessor):
-        """The rows of a key in one value."""
+        """Keeps the rows of a key in one value."""
 
         def init(self, handle: Any) -> None:
             schema = StructType([StructField("rows", BinaryType())])
@@ -124,10 +124,10 @@ def _keyed() -> Any:
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
             kept = self.kept.get()
             before = b"" if kept is None else bytes(kept[0])
-            found, after = _step(before, rows, timerValues.getCurrentWatermarkInMs())
+            results, after = _step(before, rows, timerValues.getCurrentWatermarkInMs())
             self.kept.update((after,))
-            found.insert(1, "k", key[0])
-            yield found
+            results.insert(1, "k", key[0])
+            yield results
 
         def close(self) -> None:
             pass
@@ -137,7 +137,7 @@ def _keyed() -> Any:
 
 def _grouped(key: Any, frames: Any, state: Any) -> Iterator[Any]:
     before = bytes(state.get[0]) if state.exists else b""
-    found, after = _step(before, frames, state.getCurrentWatermarkMs())
+    results, after = _step(before, frames, state.getCurrentWatermarkMs())
     state.update((after,))
-    found.insert(1, "k", key[0])
-    yield found
+    results.insert(1, "k", key[0])
+    yield results

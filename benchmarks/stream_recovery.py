@@ -1,10 +1,10 @@
-"""How long a stream takes to answer again after its driver was killed with -9.
+"""Measure how long a stream takes to recover after its driver was killed with SIGKILL.
 
 `python -m benchmarks.stream_recovery SOURCE CHECKPOINT` runs the query in a process that may be
-killed. `recovery` lets it write half of its batches, kills it with all that it started, and starts
-it again: the time from the start of the query to its first batch, in which the state is read and
-the engines are made from it, beside the time of a batch once all is there. Java and the session
-have started by then, which is a matter of Spark alone.
+killed. `recovery` lets it write half of its batches, kills it with all its processes, and starts it
+again. It measures the time from the start of the query to the end of its first batch, which reads
+the state and rebuilds the engines, and the time of a later batch. The start of Java and of the
+session is not included, since it depends on Spark alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATIENCE = 600.0  # seconds
 
 
 def recovery(source: Path, checkpoint: Path) -> dict[str, float]:
-    """Kill a query over these files half way; return what its second start took."""
+    """Kill a query over these files halfway; return the times of its second start."""
     half = len(list(source.glob("*.parquet"))) // 2
     first = _start(source, checkpoint)
     try:
@@ -37,11 +37,11 @@ def recovery(source: Path, checkpoint: Path) -> dict[str, float]:
         first.wait()
     second = _start(source, checkpoint)
     try:
-        said, _ = second.communicate(timeout=_PATIENCE)
+        output, _ = second.communicate(timeout=_PATIENCE)
     finally:
         kill_session(second.pid)
-    found: dict[str, float] = json.loads(said.splitlines()[-1])
-    return found
+    times: dict[str, float] = json.loads(output.splitlines()[-1])
+    return times
 
 
 def _start(source: Path, checkpoint: Path) -> subprocess.Popen[str]:
@@ -56,7 +56,7 @@ def _start(source: Path, checkpoint: Path) -> subprocess.Popen[str]:
 
 
 def main(source: str, checkpoint: str) -> None:
-    """Run the query until its source is used up, and say what its batches took."""
+    """Run the query until it has read all files, and print the times of its batches."""
     from benchmarks.figures import stream
 
     spark = stream.session()
@@ -68,16 +68,16 @@ def main(source: str, checkpoint: str) -> None:
         time.sleep(0.005)
     first = time.perf_counter() - start
     query.awaitTermination()
-    told = done[0]["observedMetrics"]["slidefold"]
-    later = [each for each in query.recentProgress if each["numInputRows"]][2:]
-    seconds = [each["durationMs"]["triggerExecution"] / 1000 for each in later]
-    found = {
+    counts = done[0]["observedMetrics"]["slidefold"]
+    later = [batch for batch in query.recentProgress if batch["numInputRows"]][2:]
+    seconds = [batch["durationMs"]["triggerExecution"] / 1000 for batch in later]
+    times = {
         "recovery_seconds": first,
         "seconds_per_batch": statistics.median(seconds),
-        "rebuilt_rows": told["rebuilt_rows"],
-        "rebuild_seconds": told["seconds_rebuild"],
+        "rebuilt_rows": counts["rebuilt_rows"],
+        "rebuild_seconds": counts["seconds_rebuild"],
     }
-    print(json.dumps(found), flush=True)
+    print(json.dumps(times), flush=True)
     spark.stop()
 
 

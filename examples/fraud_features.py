@@ -1,7 +1,7 @@
 """Features that find stolen cards: `python examples/fraud_features.py`.
 
-Makes a month of card payments, some of them with stolen cards, computes what was known about each
-card before each payment, and shows that a simple score of these features finds the fraud.
+Generates a month of card payments, some of them with stolen cards, computes features of each card
+as known before each payment, and shows that a simple score of these features finds the fraud.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import slidefold as sf
 CITIES = np.array(["Rome", "Oslo", "Bern", "Lyon", "Graz", "Bonn", "Porto", "Turin"])
 DAYS, CARDS, STOLEN = 30, 300, 12
 
-# What was known before the payment: closed="left" sees neither the payment nor its peers.
+# closed="left" excludes the payment itself and payments at the same time.
 BEFORE = "left"
 FEATURES = sf.rolling(
     on="at",
@@ -29,12 +29,12 @@ FEATURES = sf.rolling(
     spread=sf.std("amount").over("14d", closed=BEFORE, min_count=5),
     last_city=sf.last("city").over("7d", closed=BEFORE),
     cities_24h=sf.approx_distinct("city").over("24h", closed=BEFORE),
-    last_minute=sf.last("minute").over(1, closed=BEFORE),  # of the payment before this one
+    last_minute=sf.last("minute").over(1, closed=BEFORE),  # of the previous payment
 )
 
 
 def payments(seed: int = 7) -> pa.Table:
-    """A month of payments in order of time; the column `fraud` is what a model would learn."""
+    """Return a month of payments in time order; a model would learn the column `fraud`."""
     random = np.random.default_rng(seed)
     minute, card, amount, city, fraud = [], [], [], [], []
     for number in range(CARDS):
@@ -46,7 +46,7 @@ def payments(seed: int = 7) -> pa.Table:
         city += list(np.where(travels, random.integers(len(CITIES), size=count), home))
         fraud += [False] * count
         card += [f"card {number:03}"] * count
-        if number < STOLEN:  # a burst of large payments from elsewhere, once
+        if number < STOLEN:  # one burst of large payments from another city
             start, burst = random.integers(10 * 24 * 60, DAYS * 24 * 60 - 60), 6
             minute += list(start + np.sort(random.integers(0, 40, burst)))
             amount += list(np.round(level * random.uniform(4, 9, burst), 2))
@@ -66,11 +66,11 @@ def payments(seed: int = 7) -> pa.Table:
 
 
 def scores(table: pa.Table) -> NDArray[np.float64]:
-    """How odd a payment is: what a model would find out by itself."""
+    """Return how unusual each payment is, as a model would learn."""
 
     def numbers(name: str) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = table[name].to_numpy(zero_copy_only=False).astype(float)
-        return found
+        values: NDArray[np.float64] = table[name].to_numpy(zero_copy_only=False).astype(float)
+        return values
 
     spread = np.maximum(numbers("spread"), 1)
     unusual = np.nan_to_num((numbers("amount") - numbers("usual")) / spread).clip(0, 10)
@@ -90,22 +90,22 @@ def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 
 
 def main() -> None:
-    """Run all of it."""
+    """Run the example."""
     table = payments()
-    found = FEATURES.run(table)
+    features = FEATURES.run(table)
     stolen = np.array(table["fraud"])
     print(f"{table.num_rows:,} payments of {CARDS} cards, {stolen.sum()} of them fraud\n")
     print(FEATURES, end="\n\n")
-    score = scores(found)
+    score = scores(features)
     suspects = np.argsort(-score, kind="stable")
     names = ("card", "amount", "usual", "n_1h", "last_city", "city", "fraud")
     first = suspects[:8]
-    rows = zip(found.take(first).select(names).to_pylist(), score[first].tolist(), strict=True)
+    rows = zip(features.take(first).select(names).to_pylist(), score[first].tolist(), strict=True)
     print("The payments with the highest scores:\n")
     show([*names, "score"], [[*row.values(), number] for row, number in rows])
 
     top = suspects[: int(stolen.sum())]
-    print(f"Of the {len(top)} payments with the highest scores {stolen[top].sum()} are fraud;")
+    print(f"Of the {len(top)} payments with the highest scores, {stolen[top].sum()} are fraud;")
     caught = len(set(np.array(table["card"])[top[stolen[top]]]))
     print(f"{caught} of the {STOLEN} stolen cards are among them.")
 

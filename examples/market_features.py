@@ -1,8 +1,8 @@
-"""What a trader knew: `python examples/market_features.py`.
+"""Features of trades: `python examples/market_features.py`.
 
-Makes quotes and trades of some symbols and computes, for each trade, features as of its moment: the
-newest quote before it, the volume-weighted price of the last minutes (an operator of our own), how
-much the price varied, and which side was stronger. Nothing from the moment itself or later is used.
+Generates quotes and trades of some symbols and computes features of each trade: the newest quote
+before it, the volume-weighted price of the last minutes (a user operator), the range of the price,
+and which side was stronger. Only rows before the time of the trade are used.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ SECONDS = 2 * 3600
     compile="auto",
 )
 class Vwap(sf.Fold):
-    """The price of a share, on average over all shares that changed hands."""
+    """The volume-weighted average price."""
 
     @staticmethod
     def identity() -> Any:
-        """Return a state of nothing."""
+        """Return the empty state."""
         return (0.0, 0.0)
 
     @staticmethod
     def lift(price: float, volume: float) -> Any:
-        """Return what was paid, and for how many shares."""
+        """Return the value of a trade and its number of shares."""
         return (price * volume, volume)
 
     @staticmethod
     def combine(older: Any, newer: Any) -> Any:
-        """Add them up."""
+        """Add values and volumes."""
         return (older.value + newer.value, older.volume + newer.volume)
 
     @staticmethod
     def lower(state: Any) -> float:
-        """Divide at last."""
+        """Divide the value by the volume."""
         if state.volume == 0.0:
             return float("nan")
         return float(state.value / state.volume)
 
 
 def known_before(operator: Any, window: Any) -> Any:
-    """What was known before the moment: neither the row nor its peers."""
+    """Return a column that excludes the row itself and rows at the same time."""
     return operator.over(window, closed="left")
 
 
 FEATURES = sf.rolling(
     on="at",
     by="symbol",
-    bid=known_before(sf.last("quote_bid"), "30s"),  # as of: not older than 30 seconds
+    bid=known_before(sf.last("quote_bid"), "30s"),  # the newest quote, at most 30 seconds old
     ask=known_before(sf.last("quote_ask"), "30s"),
     vwap_5m=known_before(Vwap("price", "size"), "5m"),
     move_5m=known_before(sf.range("price"), "5m"),
@@ -71,7 +71,7 @@ FEATURES = sf.rolling(
 
 
 def ticks(seed: int = 11) -> tuple[pa.Table, pa.Table]:
-    """Quotes and trades in order of time, microseconds apart."""
+    """Return quotes and trades in time order, with times in microseconds."""
     random = np.random.default_rng(seed)
     quotes, trades = [], []
     for symbol in SYMBOLS:
@@ -101,7 +101,7 @@ def ticks(seed: int = 11) -> tuple[pa.Table, pa.Table]:
 
 
 def as_of(quotes: pa.Table, trades: pa.Table) -> pa.Table:
-    """The features of each trade: both tables go through the windows, and trades come out."""
+    """Return the features of each trade: run both tables together, and keep the trades."""
     both = pa.concat_tables([trades, quotes], promote_options="default")
     return FEATURES.run(both).slice(0, trades.num_rows)
 
@@ -117,23 +117,24 @@ def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 
 
 def main() -> None:
-    """Run all of it."""
+    """Run the example."""
     quotes, trades = ticks()
     print(f"{quotes.num_rows:,} quotes and {trades.num_rows:,} trades\n")
     print(FEATURES, end="\n\n")
-    found = as_of(quotes, trades)
+    features = as_of(quotes, trades)
     names = ("at", "symbol", "price", "bid", "ask", "vwap_5m", "move_5m", "bought_5m", "trades_1m")
-    print("Some trades, and what was known before each:\n")
-    some = found.take(np.linspace(0, found.num_rows - 1, 8).astype(int)).select(names).to_pylist()
+    print("Some trades and their features:\n")
+    picked = np.linspace(0, features.num_rows - 1, 8).astype(int)
+    some = features.take(picked).select(names).to_pylist()
     show(names, [[f"{row['at']:%H:%M:%S}", *list(row.values())[1:]] for row in some])
 
-    quoted = found.filter(pc.is_valid(found["bid"]))
+    quoted = features.filter(pc.is_valid(features["bid"]))
     within = pc.and_(
         pc.greater_equal(quoted["price"], quoted["bid"]),
         pc.less_equal(quoted["price"], quoted["ask"]),
     )
     share = pc.mean(within.cast(pa.float64())).as_py()
-    print(f"{quoted.num_rows:,} trades had a quote that was not older than 30 seconds;")
+    print(f"{quoted.num_rows:,} trades had a quote at most 30 seconds old;")
     print(f"{share:.0%} of them were at or between its bid and ask.")
 
 

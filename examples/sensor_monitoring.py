@@ -1,8 +1,8 @@
 """Pumps that wear out: `python examples/sensor_monitoring.py`.
 
-Makes the log of some pumps, which run now and then. Sessions say what happened since a pump was
-switched on, delta windows what happened while the last so many litres went through, whatever
-time that took. One pump is wearing out: its pressure falls, litre by litre.
+Generates the log of some pumps that run from time to time. Session windows cover the time since a
+pump was switched on. Delta windows cover the last litres that a pump moved, independent of time.
+One pump wears out: its pressure falls, litre by litre.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import slidefold as sf
 
 PUMPS, WORN, RUNS = 6, "pump 4", 25
-PAUSE = "30m"  # a pump that is silent for longer was switched off
+PAUSE = "30m"  # a pump without readings for longer was switched off
 
 WATCH = sf.rolling(
     on="at",
@@ -39,7 +39,7 @@ RUNS_OF = sf.rolling(
 
 
 def readings(seed: int = 3) -> pa.Table:
-    """A reading every two minutes while a pump runs, all pumps mixed."""
+    """Return one reading every two minutes while a pump runs, for all pumps in time order."""
     random = np.random.default_rng(seed)
     parts = []
     for number in range(PUMPS):
@@ -66,7 +66,7 @@ def readings(seed: int = 3) -> pa.Table:
 
 
 def alerts(watched: pa.Table) -> pa.Table:
-    """Where the last 500 litres had clearly less pressure than the last 5,000."""
+    """Return the rows where the last 500 litres had clearly less pressure than the last 5,000."""
     drop = pc.subtract(watched["bar_5000l"], watched["bar_500l"])
     return watched.append_column("drop", drop).filter(pc.greater(drop, 0.12))
 
@@ -82,7 +82,7 @@ def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 
 
 def main() -> None:
-    """Run all of it."""
+    """Run the example."""
     log = readings()
     print(f"{log.num_rows:,} readings of {PUMPS} pumps\n")
     watched = WATCH.run(log)
@@ -93,7 +93,7 @@ def main() -> None:
     last = of_worn.slice(of_worn.num_rows - 5).select(names)
     show(names, [row.values() for row in last.to_pylist()])
 
-    print("Runs, one row each (every='window'):\n")
+    print("Runs, one row per run (every='window'):\n")
     runs = RUNS_OF.run(log)
     hot = runs.sort_by([("hottest", "descending"), ("pump", "ascending")]).slice(0, 4)
     rows = hot.to_pylist()
@@ -103,13 +103,13 @@ def main() -> None:
         ("pump", "from", "to", "readings", "hottest", "lowest bar"), [row.values() for row in rows]
     )
 
-    found = alerts(watched)
+    alerted = alerts(watched)
     counts = dict.fromkeys(sorted(set(log["pump"].to_pylist())), 0)
-    for name in found["pump"].to_pylist():
+    for name in alerted["pump"].to_pylist():
         counts[name] += 1
     print("Alerts, where the last 500 litres had less pressure than the last 5,000:\n")
     show(("pump", "alerts"), counts.items())
-    first = found.filter(pc.equal(found["pump"], WORN)).slice(0, 1).to_pylist()[0]
+    first = alerted.filter(pc.equal(alerted["pump"], WORN)).slice(0, 1).to_pylist()[0]
     print(f"{WORN} was noticed at {first['at']:%d %B %H:%M}, after {first['litres']:,.0f} litres.")
 
 

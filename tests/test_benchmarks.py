@@ -254,7 +254,9 @@ def test_the_worst_step_is_that_of_the_largest_window(tmp_path: Path) -> None:
 def test_an_unknown_figure_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["troughput"])
-    assert "there is no figure 'troughput'; there are throughput," in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "expected a figure among throughput," in message
+    assert "got 'troughput'" in message
 
 
 def test_the_command_line_ends_with_the_goals(

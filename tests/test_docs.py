@@ -85,7 +85,7 @@ def test_a_false_claim_is_found() -> None:
 
 def test_what_a_command_does_not_say_is_found() -> None:
     run_console(
-        "$ slidefold --help\nSliding-window features from a file that says what is computed.\n",
+        "$ slidefold --help\nCompute sliding-window features that a pipeline file defines.\n",
         Path("p"),
     )
     with pytest.raises(AssertionError, match="Never said"):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Install Debian packages if this user may: as root, or through sudo without a password.
-# Usage: apt_install.sh PACKAGE...; status 1, and no output, where it is not allowed.
+# Install Debian packages if the user is allowed to: as root, or with sudo without a password.
+# Usage: apt_install.sh PACKAGE...; exits with 1, without output, if it is not allowed.
 set -u
 command -v apt-get >/dev/null 2>&1 || exit 1
 if [ "$(id -u)" = 0 ]; then

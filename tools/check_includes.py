@@ -1,11 +1,11 @@
-"""Check who includes whom in the C++ sources; one line per mistake, status 1 if there is any.
+"""Check the includes of the C++ sources; print one line per mistake, exit with 1 if there is any.
 
-The rules, for headers under include/:
-  - operators and algorithms never see one another, not even through a third header;
-    only the engine, the bindings and the tests put them together;
-  - operator.hpp and storage stand below both and see neither;
-  - nothing includes Python or a binding library.
-Everywhere: an include of one of our headers names a file that exists.
+The rules for headers under include/:
+  - operators and algorithms never include each other, not even through a third header;
+    only the engine, the bindings and the tests combine them;
+  - operator.hpp and storage are below both and include neither;
+  - no header includes Python or a binding library.
+Everywhere: an include of one of our headers must name a file that exists.
 """
 
 import re
@@ -19,7 +19,7 @@ SUFFIXES = {".hpp", ".h", ".cpp"}
 
 
 class Sources:
-    """The C++ files under a folder, and what each of them includes."""
+    """The C++ files under a folder, and the includes of each."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -28,35 +28,35 @@ class Sources:
         self.names = {path: INCLUDE.findall(path.read_text()) for path in self.files}
 
     def resolve(self, path: Path, name: str) -> Path | None:
-        """The file of ours that `name` means in `path`, or None."""
+        """Return our file that `path` includes as `name`, or None."""
         for folder in (path.parent, self.include):
-            found = (folder / name).resolve()
-            if found in self.names:
-                return found
+            file = (folder / name).resolve()
+            if file in self.names:
+                return file
         return None
 
     def reach(self, start: Path) -> dict[Path, Path]:
-        """Every header that `start` sees, and who included it first."""
+        """Return every header that `start` includes, also indirectly, and its first includer."""
         seen: dict[Path, Path] = {}
         todo = [start]
         while todo:
             path = todo.pop()
             for name in self.names[path]:
-                found = self.resolve(path, name)
-                if found is not None and found != start and found not in seen:
-                    seen[found] = path
-                    todo.append(found)
+                header = self.resolve(path, name)
+                if header is not None and header != start and header not in seen:
+                    seen[header] = path
+                    todo.append(header)
         return seen
 
     def part(self, path: Path) -> str:
-        """The part of the library a header belongs to: operators, algorithms, storage, ..."""
+        """Return the part of the library of a header: operators, algorithms, storage, ..."""
         if not path.is_relative_to(self.include):
             return ""
         inner = path.relative_to(self.include).parts[1:]
         return inner[0] if inner else ""
 
 
-# Which parts a part must not see.
+# The parts that each part must not include.
 FORBIDDEN = {
     "operators": {"algorithms", "columns", "engine"},
     "algorithms": {"operators", "columns", "engine"},
@@ -67,7 +67,7 @@ FORBIDDEN = {
 
 
 def mistakes(root: Path) -> Iterator[str]:
-    """One sentence for every rule that a file under `root` breaks."""
+    """Yield one sentence for every rule that a file under `root` breaks."""
     sources = Sources(root.resolve())
     for path in sources.files:
         where = path.relative_to(sources.root)
@@ -78,25 +78,25 @@ def mistakes(root: Path) -> Iterator[str]:
             continue
         for name in sources.names[path]:
             if PYTHON.match(name):
-                yield f"{where} includes {name}; only the bindings may know Python"
+                yield f"{where} includes {name}; only the bindings may include Python"
         seen = sources.reach(path)
         parts = {sources.part(header) for header in seen}
         for header, by in sorted(seen.items()):
             if sources.part(header) in FORBIDDEN.get(sources.part(path), set()):
                 through = "" if by == path else f" (through {by.relative_to(sources.root)})"
-                yield f"{where} must not see {header.relative_to(sources.root)}{through}"
-        said = sources.part(path) in ("operators", "algorithms", "storage", "operator.hpp")
-        allowed = said or sources.part(path) == "engine"
+                yield f"{where} must not include {header.relative_to(sources.root)}{through}"
+        reported = sources.part(path) in ("operators", "algorithms", "storage", "operator.hpp")
+        allowed = reported or sources.part(path) == "engine"
         if not allowed and {"operators", "algorithms"} <= parts:
-            yield f"{where} sees both operators and algorithms; only the bindings may"
+            yield f"{where} includes both operators and algorithms; only the bindings may"
 
 
 def main(arguments: list[str]) -> int:
-    """Check the folder that is named, cpp by default."""
-    found = list(mistakes(Path(arguments[0] if arguments else "cpp")))
-    for line in found:
+    """Check the given folder, cpp by default."""
+    lines = list(mistakes(Path(arguments[0] if arguments else "cpp")))
+    for line in lines:
         print(line)
-    return 1 if found else 0
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Make a virtual environment from a Python 3.11 or newer that can build extensions.
+# Create a virtual environment from a Python 3.11 or newer that can build extensions.
 # Usage: ensure_venv.sh DIRECTORY; PYTHON=... chooses the interpreter.
 set -u
 here=$(dirname "$0")
 venv=$1
 
-# 3.11 or newer, with pip for the new environment, and with the C headers.
+# Usable: Python 3.11 or newer, with ensurepip and the C headers.
 usable() {
   "$1" -c '
 import ensurepip, os, sys, sysconfig

@@ -2,9 +2,9 @@
 
     python tools/make_golden_live.py [folder]
 
-Beside each NAME.bin lies NAME.json: what comes out when more is fed. Rows are saved as Arrow's
-streams, whose bytes may differ from one Arrow to the next; so the files are read, not compared.
-`tests/live/test_golden_live.py` reads those of every format that ever was.
+Beside each NAME.bin lies NAME.json with the results of feeding more rows. Rows are saved as Arrow
+streams, whose bytes may differ between versions of Arrow, so tests read the files and do not
+compare bytes. `tests/live/test_golden_live.py` reads the files of every format so far.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def batch(first: int, *times: int | None) -> Any:
-    """Return rows with these times; all else follows from their numbers."""
+    """Return rows with these times; the other columns follow from the row number."""
     rows = [
         {"id": i, "t": t, "k": "ab"[i % 2], "x": i, "word": "pqrst"[i % 5]}
         for i, t in enumerate(times, first)
@@ -53,12 +53,12 @@ AFTER = batch(12, 15, 12, 20, 13, 14)
 
 
 def answers(live: sf.Live) -> list[Any]:
-    """Return what comes out when the rest is fed."""
+    """Return the results of feeding the remaining rows."""
     return [table.to_pylist() for table in (live.feed(AFTER), live.finish())]
 
 
 def golden(name: str) -> bytes:
-    """Return a live run that has seen the first rows, as bytes."""
+    """Return the bytes of a live run after the first rows."""
     definition, options = CASES[name]
     live = sf.rolling(**definition).live(lateness=6, **options)
     for rows in BEFORE:

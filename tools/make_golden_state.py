@@ -2,9 +2,9 @@
 
     python tools/make_golden_state.py [folder]
 
-Beside each NAME.bin lies NAME.json: the class, what the object answers at once, and what it answers
-to some more steps. `tests/state/test_golden.py` reads the files of every format that ever was, so
-they are never changed; a new format gets a folder of its own.
+Beside each NAME.bin lies NAME.json with the class, the current answer of the object, and its
+answers to some more steps. `tests/state/test_golden.py` reads the files of every format so far, so
+they are never changed; a new format gets its own folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORDS = ["a", "bc", "", "d\u00e9", "e", "fg", "h", "ij", "k", "lmn"]
 
 
 def plain(answer: Any) -> Any:
-    """Return an answer as JSON gives it back."""
+    """Return an answer as JSON would return it."""
     if isinstance(answer, sf.BloomFilter):
         return answer.to_bytes().hex()
     if isinstance(answer, pa.Array):
@@ -40,7 +40,7 @@ def plain(answer: Any) -> Any:
     return answer
 
 
-def run(made: Any, steps: Steps) -> list[Any]:
+def run(window: Any, steps: Steps) -> list[Any]:
     """Take steps and return the answers."""
 
     def read(argument: Any) -> Any:
@@ -48,11 +48,11 @@ def run(made: Any, steps: Steps) -> list[Any]:
             return datetime.fromisoformat(argument["datetime"])
         return tuple(argument) if isinstance(argument, list) else argument
 
-    return [plain(getattr(made, name)(*map(read, arguments))) for name, *arguments in steps]
+    return [plain(getattr(window, name)(*map(read, arguments))) for name, *arguments in steps]
 
 
 def asked(made: Any) -> Any:
-    """Return what it answers without a step; a keyed set is asked for each of its keys."""
+    """Return the current answer; for keyed windows, that of each key."""
     if isinstance(made, sf.algorithms.KeyedWindows):
         keys: list[Any] = sorted(made.keys(), key=str)
         return [[key, plain(made.query(key))] for key in keys]
@@ -75,7 +75,7 @@ def pushed(values: list[Any]) -> Steps:
 
 
 def timed(values: list[Any], step: int = 3) -> Steps:
-    """Push values at times, some of them peers."""
+    """Push values at times, some of them equal."""
     return [["push", at // 2 * step, value] for at, value in enumerate(values)]
 
 
@@ -89,7 +89,7 @@ NUMBERS = [4.0, -1.5, 7.25, 0.0, 7.25, 2.0, -8.0, 3.5, 0.25, 6.0, -8.0]
 PAIRS = [["Rome", 3.0], ["Oslo", 9.0], ["Bern", 9.0], ["", 1.0], ["Bonn", 2.5], ["Kiev", 0.5]] * 2
 INTEGERS = [5, -7, 2**62, 2**62, -1, 0, 3, 8, -2]
 
-# Name, how to make it, its steps: it is saved in the middle of them.
+# Name, factory and steps; the object is saved after two thirds of the steps.
 CASES: dict[str, tuple[Callable[[], Any], Steps]] = {
     "recalc": (lambda: sf.algorithms.Recalc(sf.concat()), slid(WORDS, 3)),
     "subtract_on_evict": (
@@ -171,7 +171,7 @@ CASES: dict[str, tuple[Callable[[], Any], Steps]] = {
 
 
 def golden() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
-    """Name, bytes and answers of every case, saved in the middle of its steps."""
+    """Yield the name, bytes and answers of every case, saved between its steps."""
     for name, (make, steps) in CASES.items():
         made, middle = make(), len(steps) * 2 // 3
         run(made, steps[:middle])
@@ -184,7 +184,7 @@ def golden() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the files into the folder that is named, or into their own."""
+    """Write the files to the given folder, or to the default one."""
     here = ROOT / "tests" / "golden" / "state" / f"v{FORMAT}"
     folder = Path(arguments[0]) if arguments else here
     folder.mkdir(parents=True, exist_ok=True)

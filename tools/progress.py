@@ -1,8 +1,8 @@
-"""Run a command and show how far it is: `progress.py LABEL USUALLY -- COMMAND ...`.
+"""Run a command and show its progress: `progress.py LABEL USUALLY -- COMMAND ...`.
 
-What the command writes is kept and shown only if it fails. Lines such as `[12/57] ...` of ninja and
-`[ 45%]` of pytest say how far it is; on a terminal one line follows them and the clock, elsewhere a
-line comes every tenth of the way. Warnings of a compiler are shown as they come.
+The output of the command is shown only if it fails. Lines such as `[12/57] ...` of ninja give the
+progress. On a terminal one line is updated every second; elsewhere a line is printed at every tenth
+of the work. Compiler warnings are shown at once.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ STEP = re.compile(r"^\s*(?:\*\*\* )?\[(\d+)/(\d+)\]")
 
 
 class Line:
-    """The line that says how far the command is."""
+    """The line that shows the progress of the command."""
 
     def __init__(self, label: str, usually: str) -> None:
-        """Say what is about to be done, and how long it usually takes."""
+        """Print what will be done, and how long it usually takes."""
         self.label = label
         self.live = sys.stdout.isatty()
         self.start = monotonic()
@@ -31,7 +31,7 @@ class Line:
             threading.Thread(target=self._tick, daemon=True).start()
 
     def step(self, done: int, total: int) -> None:
-        """Take note that so many of all are done."""
+        """Record the progress."""
         self.done, self.total = done, total
         tenths = 10 * done // max(total, 1)
         if not self.live and total >= 10 and tenths > self.tenths:
@@ -39,20 +39,20 @@ class Line:
             print(f"  {self._text()}", flush=True)
 
     def clear(self) -> None:
-        """Wipe the line, for something that stays on the screen."""
+        """Clear the line before other output."""
         if self.live:
             print("\r\033[K", end="", flush=True)
 
     def end(self, good: bool) -> None:
-        """Say how long it took."""
+        """Print how long it took."""
         self.ended.set()
         self.clear()
         word = "done" if good else "FAILED"
         print(f"  {word} in {monotonic() - self.start:.0f} s", flush=True)
 
     def _text(self) -> str:
-        far = f"{self.done} of {self.total}, " if self.total else ""
-        return f"{far}{monotonic() - self.start:.0f} s"
+        count = f"{self.done} of {self.total}, " if self.total else ""
+        return f"{count}{monotonic() - self.start:.0f} s"
 
     def _tick(self) -> None:
         while not self.ended.wait(1):
@@ -70,8 +70,8 @@ def run(label: str, usually: str, command: list[str]) -> int:
     try:
         for text in process.stdout:
             kept.append(text)
-            if found := STEP.match(text):
-                line.step(int(found[1]), int(found[2]))
+            if step := STEP.match(text):
+                line.step(int(step[1]), int(step[2]))
             elif "warning:" in text:
                 line.clear()
                 print(text, end="", flush=True)

@@ -1,9 +1,9 @@
-"""Let a stream run while time moves on, and see that it does not grow: `make soak`.
+"""Run a stream for a while and check that its state does not grow: `make soak`.
 
-Spark's `rate-micro-batch` source gives rows whose times move a minute a batch, so that windows fill
-and empty within seconds. Rows and entries in the logs, bytes in the checkpoint and the memory of
-the Python workers are written down after each batch; their means over the last quarter must not be
-much larger than those over the second one.
+Spark's `rate-micro-batch` source gives rows whose times advance by a minute per batch, so that
+windows fill and empty within seconds. After each batch the rows and entries in the logs, the bytes
+in the checkpoint and the memory of the Python workers are recorded. Their means over the last
+quarter must not be much larger than those over the second quarter.
 
     python -m tools.soak --minutes 5
 """
@@ -31,11 +31,11 @@ FEATURES = sf.rolling(
     last=sf.mean("value").over(20),
 )
 KEYS = 200
-GROWTH = 1.25  # memory is in pages, and RocksDB compacts when it likes
+GROWTH = 1.25  # memory is allocated in pages, and RocksDB compacts at any time
 
 
 def stream(spark: Any) -> Any:
-    """Return rows of many keys, a minute of event time a batch."""
+    """Return rows of many keys, one minute of event time per batch."""
     from pyspark.sql import functions as fn
 
     rate = (
@@ -45,14 +45,14 @@ def stream(spark: Any) -> Any:
         .option("startTimestamp", 1_700_000_000_000)
         .load()
     )
-    # All rows of a batch have one time: spread them over its minute.
+    # All rows of a batch have the same time: spread them over its minute.
     spread = (fn.col("timestamp").cast("double") + fn.rand(1) * 60).cast("timestamp")
     rows = rate.select(spread.alias("ts"), (fn.col("value") % KEYS).alias("k"), "value")
     return rows.withWatermark("ts", "2 minutes")
 
 
 def sample(progress: Any, checkpoint: Path) -> dict[str, float]:
-    """Return what must not grow, after a batch."""
+    """Return the sizes that must not grow, after a batch."""
     counts = progress["observedMetrics"]["slidefold"]
     files = [path.stat().st_size for path in checkpoint.rglob("*") if path.is_file()]
     return {
@@ -76,22 +76,22 @@ def _resident() -> int:
 
 
 def grown(samples: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Return by which factor each thing grew from the second to the last quarter.
+    """Return the factor by which each size grew from the second to the last quarter.
 
     >>> grown([{"rows": n} for n in (1, 9, 2, 2, 2, 2, 3, 3)])
     {'rows': 1.5}
     """
     quarter = len(samples) // 4
-    found = {}
+    factors = {}
     for name in samples[0]:
-        before = statistics.fmean(each[name] for each in samples[quarter : 2 * quarter])
-        after = statistics.fmean(each[name] for each in samples[-quarter:])
-        found[name] = after / before if before else 1.0
-    return found
+        before = statistics.fmean(one[name] for one in samples[quarter : 2 * quarter])
+        after = statistics.fmean(one[name] for one in samples[-quarter:])
+        factors[name] = after / before if before else 1.0
+    return factors
 
 
 def run(spark: Any, folder: Path, seconds: float) -> list[dict[str, float]]:
-    """Run the stream for so long; return samples of the batches after the first hour of data."""
+    """Run the stream for some seconds; return samples after the first hour of data."""
     checkpoint = folder / "checkpoint"
     query = (
         FEATURES.run(stream(spark), buckets=4)
@@ -118,7 +118,7 @@ def run(spark: Any, folder: Path, seconds: float) -> list[dict[str, float]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Soak a stream; return 1 if something grows."""
+    """Run the soak test; return 1 if a size grows."""
     from pyspark.sql import SparkSession
 
     parser = argparse.ArgumentParser(prog="python -m tools.soak", description=__doc__)
@@ -140,11 +140,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             spark.stop()
     if len(samples) < 8:
-        print(f"soak: only {len(samples)} batches after the first hour of data: give it longer")
+        print(f"soak: only {len(samples)} batches after the first hour of data: increase --minutes")
         return 1
     factors = grown(samples)
     for name, factor in factors.items():
-        print(f"soak: {name}: {samples[-1][name]:,.0f}, {factor:.2f} times what they were")
+        print(f"soak: {name}: {samples[-1][name]:,.0f}, {factor:.2f} times the earlier mean")
     worst = max(factors.values())
     print(f"soak: {len(samples)} batches, {'flat' if worst <= GROWTH else 'IT GROWS'}")
     return 0 if worst <= GROWTH else 1

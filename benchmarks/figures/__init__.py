@@ -1,4 +1,4 @@
-"""One figure a file: its `SIZES`, `measure(sizes)` for the rows, `show(rows)` for the table."""
+"""One figure per file: its `SIZES`, `measure(sizes)` for the rows, `show(rows)` for the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A keyed set: the cost of a row in batches over many keys, and the bytes of many small windows."""
+"""Keyed windows: the cost per row in batches over many keys, and the bytes of many windows."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SIZES = {
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Push batches of random keys whose times move on, with 5% of the rows late."""
-    found: list[Row] = []
+    """Push batches of random keys with advancing times and 5% late rows."""
+    results: list[Row] = []
     for keys in sizes.keys:
         random = np.random.default_rng(11)
         for kind in ("integers", "texts"):
@@ -46,7 +46,7 @@ def measure(sizes: Sizes) -> list[Row]:
                 start = time.perf_counter()
                 windows.push(given, times, random.random(sizes.rows))
                 best = min(best, time.perf_counter() - start)
-            found.append(
+            results.append(
                 {
                     "keys": keys,
                     "kind": kind,
@@ -57,15 +57,15 @@ def measure(sizes: Sizes) -> list[Row]:
                     "bytes_per_entry": windows.nbytes / windows.entries,
                 }
             )
-    return found
+    return results
 
 
 def show(rows: list[Row]) -> str:
-    """Two tables: time a row, bytes an entry."""
+    """Format two tables: time per row, bytes per entry."""
     return "\n".join(
         pivot(title, rows, down="keys", across="kind", value=value)
         for title, value in (
-            ("KeyedWindows.push: us a row", "us_per_row"),
-            ("KeyedWindows: bytes an entry", "bytes_per_entry"),
+            ("KeyedWindows.push: us per row", "us_per_row"),
+            ("KeyedWindows: bytes per entry", "bytes_per_entry"),
         )
     )

@@ -1,8 +1,9 @@
-"""Trees by time: slides a second against the distance of late events, the window and the bulk.
+"""Trees by time: slides per second by distance of late events, by window and by bulk size.
 
-A slide inserts one event, evicts what has left and folds the rest. `distance`: every event comes
-that many events after its place in time, so that the tree changes that far from its young end;
-`random` spreads the delay evenly up to it. `bulk`: so many events go in and out at once.
+A slide inserts one event, evicts expired events and queries the window. `distance`: every other
+event arrives that many events after its place in time, so that the tree changes that far from its
+young end; `random` draws the delay evenly up to it. `bulk`: so many events are inserted and evicted
+at once.
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ SIZES = {
 }
 
 
+TITLES = {"bytes an entry": "bytes per entry"}  # recorded names that read better in a table
+
+
 def arrival(rows: int, distance: int, *, spread: bool = False) -> Array:
-    """Times of `rows` events: every other one comes `distance` events late, or up to that."""
+    """Return times of `rows` events, every other one `distance` events late, or up to it."""
     places = np.arange(rows, dtype=np.int64)
     delay = np.where(places % 2 == 1, distance, 0)
     if spread:
@@ -59,7 +63,7 @@ def arrival(rows: int, distance: int, *, spread: bool = False) -> Array:
 
 
 def _runs(sizes: Sizes) -> list[tuple[dict[str, Any], dict[str, Side], int]]:
-    """What is measured: keys, the sides that compete, and how many slides each makes."""
+    """Return the cases: their keys, their sides, and the number of slides."""
     runs: list[tuple[dict[str, Any], dict[str, Side], int]] = []
     rows = sizes.window + sizes.slides
     values = column(rows)
@@ -95,7 +99,7 @@ def _runs(sizes: Sizes) -> list[tuple[dict[str, Any], dict[str, Side], int]]:
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Time all of them, in turns; then the latency of bulks, sharing, and bytes."""
+    """Time all cases in turns; then the latency of bulks, sharing, and bytes."""
     rows: list[Row] = []
     for keys, sides, count in _runs(sizes):
         for side, timing in best_of(sides, rounds=sizes.rounds, seconds=0.1).items():
@@ -105,7 +109,7 @@ def measure(sizes: Sizes) -> list[Row]:
 
 
 def latencies(sizes: Sizes) -> list[Row]:
-    """How long a bulk of 1024 takes, in and out, a call from Python each."""
+    """Time bulk inserts and evicts of 1024 events, each a call from Python."""
     bulk = min(1024, sizes.window // 4)
     tree = Fiba(sf.sum())
     tree.bulk_insert(np.arange(sizes.window), np.ones(sizes.window))
@@ -133,7 +137,7 @@ def latencies(sizes: Sizes) -> list[Row]:
 
 
 def sharing(sizes: Sizes) -> list[Row]:
-    """Two windows over one tree by range query, against two trees; per event, from Python."""
+    """Compare two windows over one tree with range queries to two trees; per event, from Python."""
     window, steps = min(sizes.window, 2**16), sizes.steps * 20
     both = sf.Window(sf.sum(), sf.time(window), lateness=0)
     one = sf.Window(sf.sum(), sf.time(window), lateness=0)
@@ -174,7 +178,7 @@ def sharing(sizes: Sizes) -> list[Row]:
 
 
 def memory(sizes: Sizes) -> list[Row]:
-    """Bytes that an entry of an int64 time and a float64 state takes."""
+    """Measure the bytes per entry of an int64 time and a float64 state."""
     rows: list[Row] = []
     for name, times in (
         ("in order", np.arange(sizes.window)),
@@ -200,7 +204,7 @@ def memory(sizes: Sizes) -> list[Row]:
 
 
 def show(rows: list[Row]) -> str:
-    """One table a part."""
+    """Format one table per part."""
     tables = []
     for part in dict.fromkeys(row["part"] for row in rows):
         chosen = [row for row in rows if row["part"] == part]
@@ -209,5 +213,6 @@ def show(rows: list[Row]) -> str:
             for name in ("million_slides_per_second", "us", "ns_per_event", "bytes")
             if name in chosen[0]
         )
-        tables.append(pivot(f"{part}: {value}", chosen, down="x", across="side", value=value))
+        title = f"{TITLES.get(part, part)}: {value}"
+        tables.append(pivot(title, chosen, down="x", across="side", value=value))
     return "\n".join(tables)

@@ -1,8 +1,8 @@
-"""How long single steps take, measured inside native code: evict, insert, query of a full window.
+"""The time of single steps, measured in native code: evict, insert, query of a full window.
 
-The machine interrupts some step of every round. So the whole is run several times, and a quantile
-is the least over the rounds; `steady_max_ns` is the largest step when each step counts with its
-best round. `raw_max_ns` is the largest step of all rounds, noise included.
+The machine interrupts some steps of every round. So there are several rounds, and a quantile is the
+smallest over the rounds. `steady_max_ns` is the slowest step when each step counts with its best
+round. `raw_max_ns` is the slowest step of all rounds, including noise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OPERATORS: dict[str, Callable[[], sf.Operator]] = {
     "max": sf.max,
     "sum_int64": lambda: sf.sum(dtype="int64"),
 }
-LEFT_OUT = ("recalc",)  # n - 1 combines a step: hours
+LEFT_OUT = ("recalc",)  # n - 1 combines per step would take hours
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Sizes:
     """How much to measure."""
 
     windows: tuple[int, ...]
-    steps: int  # at least; a step more than a window's worth sees all phases of every algorithm
+    steps: int  # at least; more steps than the window has rows cover all phases of an algorithm
     rounds: int
 
 
@@ -78,12 +78,12 @@ class Summary:
         self.rounds += 1
         self.best = steps.copy() if self.best is None else np.minimum(self.best, steps)
         self.raw_max = max(self.raw_max, int(steps.max()))
-        found = np.percentile(steps, list(QUANTILES.values()), method="higher")
-        for name, value in zip(QUANTILES, found, strict=True):
+        quantiles = np.percentile(steps, list(QUANTILES.values()), method="higher")
+        for name, value in zip(QUANTILES, quantiles, strict=True):
             self.least[name] = min(self.least[name], float(value))
 
     def row(self) -> Row:
-        """What is reported."""
+        """Return the reported values."""
         assert self.best is not None
         return {
             "steps": len(self.best),
@@ -95,10 +95,10 @@ class Summary:
 
 
 def show(rows: list[Row]) -> str:
-    """A table a window size and operator: algorithms down, quantiles across."""
+    """Format one table per window size and operator: algorithms down, quantiles across."""
     parts = []
     for window, operator in dict.fromkeys((row["window"], row["operator"]) for row in rows):
-        title = f"{operator}, n = {power(window)}: nanoseconds a step, least over the rounds"
+        title = f"{operator}, n = {power(window)}: nanoseconds per step, best of the rounds"
         chosen = [row for row in rows if (row["window"], row["operator"]) == (window, operator)]
         columns = [*QUANTILES, "steady_max_ns", "raw_max_ns"]
         header = ["p50", "p99.9", "p99.999", "max", "steady max", "raw max"]

@@ -1,6 +1,6 @@
-"""The bytes that an algorithm keeps for a state of the window, once it is full and has slid on.
+"""The bytes that an algorithm keeps per state, after the window is full and has slid.
 
-The column falls, so that algorithms that drop losers keep everything: their worst case.
+The values fall, so that selective algorithms cannot drop any value: their worst case.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SIZES = {
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Fill and slide every algorithm that can, and keep the largest `nbytes` seen."""
+    """Fill and slide every algorithm, and record the largest `nbytes`."""
     rows: list[Row] = []
     for operator, make in OPERATORS.items():
         state = make().traits.state_bytes
@@ -65,9 +65,9 @@ def measure(sizes: Sizes) -> list[Row]:
 
 
 def show(rows: list[Row]) -> str:
-    """A table: algorithms down, operators across."""
+    """Format a table: algorithms down, operators across."""
     named = [
-        {**row, "case": f"{row['operator']} ({row['state_bytes']} bytes a state)"} for row in rows
+        {**row, "case": f"{row['operator']} ({row['state_bytes']} bytes per state)"} for row in rows
     ]
-    title = f"Bytes kept, in multiples of the n states, n = {power(rows[0]['window'])}"
+    title = f"Bytes kept / bytes of the n states, n = {power(rows[0]['window'])}"
     return pivot(title, named, down="side", across="case", value="ratio", label="algorithm")

@@ -1,9 +1,9 @@
-"""Every operator over rows windows, against the fastest library that can do the same.
+"""Every operator over rows windows, compared with libraries that compute the same.
 
-Libraries whose cost grows with the window get fewer rows: a side starts with a few thousand and
-gets ten times as many as long as that is quick. What counts is the time a row; with windows that
-are not full yet, that is in favour of the library. Time windows of the median and the memory of
-distinct counts are goals of their own.
+Libraries whose cost grows with the window get fewer rows: a side starts with a few thousand rows
+and gets ten times as many while that is fast. The time per row counts; windows that are not full
+yet favour the library. The median over time windows and the memory of distinct counts have separate
+goals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.harness import Row, Side, best_of, measured_apart, pivot
 from benchmarks.operator_peers import peers
 from slidefold.definition.operators import NAMED
 
-# One thread a side; these are read once, when the libraries are first imported.
+# One thread per side; the libraries read these once, on import.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
@@ -37,7 +37,7 @@ class Sizes:
     windows: tuple[int, ...]
     rounds: int
     seconds: float  # for each side
-    median: tuple[int, ...]  # rows that a time window of the median holds
+    median: tuple[int, ...]  # rows per time window of the median
 
 
 SIZES = {
@@ -60,9 +60,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "decayed_mean": {"half_life": 100.0},
     "nth": {"n": 5},
     "quantile": {"q": 0.9},
-    "count_min": {"epsilon": 0.1, "confidence": 0.9},  # 672 bytes a row
+    "count_min": {"epsilon": 0.1, "confidence": 0.9},  # 672 bytes per row
 }
-# States or results that grow with the window, or that are objects: no larger windows than these.
+# The largest windows for states or results that grow with the window or are Python objects.
 _LARGEST = {
     **dict.fromkeys(("collect", "concat", "collect_distinct"), 100),
     **dict.fromkeys(("bloom", "count_min", "moments", "naive_bayes"), 1_000),
@@ -71,7 +71,7 @@ _LARGEST = {
 
 
 def table_of(rows: int) -> Any:
-    """Columns of what operators take: floats, whole numbers, truths, words."""
+    """Return columns for all operators: floats, integers, booleans, strings."""
     random = np.random.default_rng(7)
     codes = random.integers(0, 20, rows)
     return pa.table(
@@ -88,31 +88,31 @@ def table_of(rows: int) -> Any:
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Every operator at every window, then the goals' own parts."""
+    """Measure every operator at every window, then the median and the memory."""
     table = table_of(sizes.rows)
-    found: list[Row] = []
+    results: list[Row] = []
     for name in NAMED:
         for window in sizes.windows:
             if window <= min(sizes.rows, _LARGEST.get(name, sizes.rows)):
-                found += _rows_windows(name, window, table, sizes)
+                results += _rows_windows(name, window, table, sizes)
     for window in sizes.median:
-        found += _time_windows(window, sizes)
+        results += _time_windows(window, sizes)
     if Path("/proc/self/status").exists():
-        found.append(_memory(sizes.rows, max(sizes.windows)))
-    return found
+        results.append(_memory(sizes.rows, max(sizes.windows)))
+    return results
 
 
 def operator_of(name: str) -> sf.Operator:
-    """An operator over the columns of the table."""
+    """Return an operator over the columns of the table."""
     make: Any = NAMED[name]
-    made: sf.Operator = make(*_COLUMNS.get(name, ("x",)), **_OPTIONS.get(name, {}))
-    return made
+    operator: sf.Operator = make(*_COLUMNS.get(name, ("x",)), **_OPTIONS.get(name, {}))
+    return operator
 
 
 def _rows_windows(name: str, window: int, table: Any, sizes: Sizes) -> list[Row]:
-    made = sf.rolling(on="t", order="input", r=operator_of(name).over(window))
+    definition = sf.rolling(on="t", order="input", r=operator_of(name).over(window))
     used = table.select(list(dict.fromkeys(("t", *operator_of(name).columns))))
-    runs: dict[str, Callable[[Any], object]] = {"slidefold": made.run}
+    runs: dict[str, Callable[[Any], object]] = {"slidefold": definition.run}
     for library, peer in peers(name).items():
         runs[library] = lambda rows, peer=peer: peer(rows, window)  # type: ignore[misc]
     taken = {
@@ -131,9 +131,9 @@ def _rows_windows(name: str, window: int, table: Any, sizes: Sizes) -> list[Row]
 
 
 def _affordable(run: Callable[[Any], object], table: Any, sizes: Sizes) -> int:
-    """How many rows a side gets: all, or as many as it folds in the seconds that it has."""
+    """Return how many rows a side gets: all, or as many as it processes in its seconds."""
     rows = min(2_000, len(table))
-    run(table.slice(0, min(20, rows)))  # some compile when they are first called
+    run(table.slice(0, min(20, rows)))  # some libraries compile on the first call
     while rows < len(table):
         start = perf_counter()
         run(table.slice(0, rows))
@@ -152,15 +152,15 @@ def _rates(rows: int, seconds: float) -> Row:
 
 
 def _time_windows(window: int, sizes: Sizes) -> list[Row]:
-    """The exact median over time windows, of pandas and Polars too."""
+    """Measure the exact median over time windows, also with pandas and Polars."""
     random = np.random.default_rng(8)
     times = pa.array(np.arange(sizes.rows) * _STEP).cast(pa.timestamp("us"))
     table = pa.table({"ts": times, "x": random.random(sizes.rows)})
     length = f"{window * _STEP}us"
-    made = sf.rolling(on="ts", r=sf.median("x").over(length))
-    sides: dict[str, Side] = {"slidefold": lambda: made.run(table)}
-    found = time_peers(table, "median", False, length, True)
-    sides |= {name: side for name, side in found if name in ("pandas", "polars")}
+    definition = sf.rolling(on="ts", r=sf.median("x").over(length))
+    sides: dict[str, Side] = {"slidefold": lambda: definition.run(table)}
+    others = time_peers(table, "median", False, length, True)
+    sides |= {name: side for name, side in others if name in ("pandas", "polars")}
     place = {"part": "time median", "operator": "median", "window": window}
     return [
         {**place, "side": side, **_rates(sizes.rows, timing.seconds)}
@@ -174,28 +174,28 @@ import numpy as np
 import pyarrow as pa
 import slidefold as sf
 rows, window = int(sys.argv[1]), int(sys.argv[2])
-made = sf.rolling(on="t", order="input", r=sf.approx_distinct("i").over(window))
-made.run(pa.table({"t": np.arange(1000), "i": np.arange(1000)}))
+definition = sf.rolling(on="t", order="input", r=sf.approx_distinct("i").over(window))
+definition.run(pa.table({"t": np.arange(1000), "i": np.arange(1000)}))
 table = pa.table({"t": np.arange(rows), "i": np.arange(rows)})
 before = largest()
-made.run(table)
+definition.run(table)
 print((largest() - before) / 2**20)
 """
 
 
 def _memory(rows: int, window: int) -> Row:
-    """What distinct counts add to the largest memory of a process, their result included."""
+    """Measure how much distinct counts add to the peak memory of a process, with the result."""
     (megabytes,) = measured_apart(_MEMORY, rows, window)
     place = {"part": "memory", "operator": "approx_distinct", "window": window}
     return {**place, "side": "slidefold", "megabytes": megabytes}
 
 
 def show(rows: list[Row]) -> str:
-    """A table a window, then the median over time windows."""
+    """Format one table per window, then the median over time windows."""
     tables = []
     timed = [row for row in rows if "ns_per_row" in row]
     for part, window in dict.fromkeys((row["part"], row["window"]) for row in timed):
         chosen = [row for row in timed if (row["part"], row["window"]) == (part, window)]
-        title = f"{part} windows of {window}: nanoseconds a row"
+        title = f"{part} windows of {window}: nanoseconds per row"
         tables.append(pivot(title, chosen, down="operator", across="side", value="ns_per_row"))
     return "\n".join(tables)

@@ -1,4 +1,4 @@
-"""What the package costs: a clean build, the wheel, the import."""
+"""The cost of the package: a clean build, the wheel, the import."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIZES = {"full": Sizes(True, 9), "quick": Sizes(False, 5), "smoke": Sizes(False,
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Import in fresh processes; build in a folder of its own, so that nothing is reused."""
+    """Import in fresh processes; build in a new folder, so that nothing is reused."""
     rows: list[Row] = [
         {"what": "import beyond numpy and pyarrow", "unit": "s", "value": import_seconds(sizes)},
         {"what": "native module", "unit": "MB", "value": native_megabytes()},
@@ -46,7 +46,7 @@ def measure(sizes: Sizes) -> list[Row]:
 
 
 def import_seconds(sizes: Sizes) -> float:
-    """The best of several imports; numpy and pyarrow are there already."""
+    """Return the best of several imports, with numpy and pyarrow imported before."""
     source = str(Path(slidefold.__file__).parents[1])
     paths = [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -65,14 +65,14 @@ def import_seconds(sizes: Sizes) -> float:
 
 
 def native_megabytes() -> float:
-    """The size of the compiled module that is loaded."""
+    """Return the size of the loaded compiled module."""
     module = sys.modules["slidefold._native_ext"].__file__
     assert module is not None
     return Path(module).stat().st_size / 1e6
 
 
 def build() -> tuple[float, float]:
-    """Build a wheel with the tools of this environment; seconds and megabytes."""
+    """Build a wheel with the tools of this environment; return seconds and megabytes."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
         words += ["--no-build-isolation", "--config-settings", f"build-dir={folder}/build"]
@@ -84,6 +84,6 @@ def build() -> tuple[float, float]:
 
 
 def show(rows: list[Row]) -> str:
-    """A table of all there is."""
+    """Format a table of all measurements."""
     body = [[row["what"], row["value"], row["unit"]] for row in rows]
     return table("The package itself", ["what", "measured", "unit"], body)

@@ -1,4 +1,4 @@
-"""Two threads against one: Pba and Sba over one long column of max."""
+"""Two threads against one: the max of one long column with Pba and Sba."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = {
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Time both at every window size, in turns; nothing while they do not exist."""
+    """Time both at every window size, in turns; return no rows if they do not exist."""
     functions = sliders(sf.max(), drain=False)
     names = [name for name in boundary_algorithms() if name in functions]
     rows: list[Row] = []
@@ -49,9 +49,9 @@ def measure(sizes: Sizes) -> list[Row]:
 
 
 def show(rows: list[Row]) -> str:
-    """A table: windows down, the two across."""
+    """Format a table: windows down, algorithms across."""
     if not rows:
-        return "Sba and Pba are not there yet: nothing to compare.\n"
+        return "Sba and Pba are not available: nothing to compare.\n"
     named = [{**row, "window": power(row["window"])} for row in rows]
-    title = "max over one long column: million rows a second"
+    title = "max over one long column: million rows per second"
     return pivot(title, named, down="window", across="side", value="million_rows_per_second")

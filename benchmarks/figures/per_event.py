@@ -1,7 +1,7 @@
-"""What one event costs from a Python loop: `Window.push`, insert + evict + query, and the peers.
+"""The cost per event in a Python loop: `Window.push`, insert + evict + query, and the peers.
 
-All sides take the result after each event. A window is made anew for each round, and filling it is
-part of the time.
+All sides take the result after each event. Each round creates a new window, and the time includes
+filling it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SIZES = {
 
 
 def push(operator: str, window: int) -> peers.Drive:
-    """One native call an event, with the algorithm that slidefold chooses."""
+    """Use one native call per event, with the algorithm that slidefold chooses."""
     return peers.each(sf.Window(OPERATORS[operator](), sf.rows(window)).push)
 
 
 def push_throughput(operator: str, window: int) -> peers.Drive:
-    """The same, with the algorithm that is cheapest on average."""
+    """Use one native call per event, with the algorithm that is fastest on average."""
     live = sf.Window(OPERATORS[operator](), sf.rows(window), optimize="throughput")
     return peers.each(live.push)
 
@@ -50,7 +50,7 @@ def push_throughput(operator: str, window: int) -> peers.Drive:
 def three_calls(
     algorithm: type[DabaLite | TwoStacksLite], operator: str, window: int
 ) -> peers.Drive:
-    """Insert, evict, query: three native calls an event."""
+    """Use three native calls per event: insert, evict, query."""
     ready = algorithm(OPERATORS[operator]())
     insert, evict, query = ready.insert, ready.evict, ready.query
 
@@ -70,7 +70,7 @@ def three_calls(
 
 
 def sides() -> dict[str, Callable[[str, int], peers.Drive]]:
-    """Every side, slidefold's first."""
+    """Return every side, those of slidefold first."""
     return {
         "push": push,
         "push throughput": push_throughput,
@@ -112,7 +112,7 @@ def _fresh(
 
 
 def show(rows: list[Row]) -> str:
-    """A table: sides down, operators and windows across."""
+    """Format a table: sides down, operators and windows across."""
     named = [{**row, "case": f"{row['operator']} {row['window']}"} for row in rows]
-    title = "Nanoseconds an event from a Python loop, by operator and rows in the window"
+    title = "Nanoseconds per event in a Python loop, by operator and rows in the window"
     return pivot(title, named, down="side", across="case", value="ns_per_event")

@@ -1,4 +1,4 @@
-"""`sf.rolling` over whole tables against Polars, pandas, DuckDB, bottleneck and numba by hand."""
+"""`sf.rolling` over whole tables: Polars, pandas, DuckDB, bottleneck and hand-written numba."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import slidefold as sf
 from benchmarks import column_peers
 from benchmarks.harness import Row, Side, best_of, measured_apart, pivot
 
-# One thread a side; Polars reads this once, when it is first imported.
+# One thread per side; Polars reads this once, on import.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
@@ -23,7 +23,7 @@ class Sizes:
     """How much to measure."""
 
     rows: int
-    windows: tuple[int, ...]  # rows that a window holds on average
+    windows: tuple[int, ...]  # average rows per window
     keys: tuple[int, ...]
     rounds: int
     seconds: float  # for each side
@@ -39,7 +39,7 @@ STEP = 10_000  # microseconds from one row to the next, on average
 
 
 def table_of(rows: int, keys: int, late: float = 0.0) -> Any:
-    """Rows in time order but for the late ones, keys at random."""
+    """Return rows in time order except for late ones, with random keys."""
     random = np.random.default_rng(5)
     times = np.sort(random.integers(0, rows * STEP, rows))
     moved = random.random(rows) < late
@@ -54,13 +54,13 @@ def table_of(rows: int, keys: int, late: float = 0.0) -> Any:
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """All parts, one after the other."""
-    found: list[Row] = []
+    """Measure all parts, one after another."""
+    results: list[Row] = []
 
     def add(part: str, place: Row, sides: dict[str, Side]) -> None:
         for side, timing in best_of(sides, rounds=sizes.rounds, seconds=sizes.seconds).items():
             milliseconds = 1e3 * timing.seconds * 1e6 / sizes.rows
-            found.append({"part": part, **place, "side": side, "ms_per_million": milliseconds})
+            results.append({"part": part, **place, "side": side, "ms_per_million": milliseconds})
 
     for keys in sizes.keys:
         table = table_of(sizes.rows, keys)
@@ -90,8 +90,8 @@ def measure(sizes: Sizes) -> list[Row]:
         table = table_of(sizes.rows, 1)
         run = lambda n=threads, d=definition, t=table: d.run(t, threads=n)  # noqa: E731
         add("threads", place, {"slidefold": run})
-    found += [_memory(sizes.rows, keys) for keys in sizes.keys[:2]]
-    return found
+    results += [_memory(sizes.rows, keys) for keys in sizes.keys[:2]]
+    return results
 
 
 def _duration(window: int, keys: int) -> str:
@@ -100,8 +100,8 @@ def _duration(window: int, keys: int) -> str:
 
 def _time_sides(table: Any, operator: str, keys: int, window: int) -> Iterator[tuple[str, Side]]:
     length = _duration(window, keys)
-    made = getattr(sf, operator)("x").over(length)
-    definition = sf.rolling(on="ts", by="k" if keys > 1 else (), r=made)
+    column = getattr(sf, operator)("x").over(length)
+    definition = sf.rolling(on="ts", by="k" if keys > 1 else (), r=column)
     yield "slidefold", lambda: definition.run(table)
     in_order = bool(np.all(np.diff(table["ts"].to_numpy().view(np.int64)) >= 0))
     yield from column_peers.time_peers(table, operator, keys > 1, length, in_order)
@@ -133,7 +133,7 @@ print(largest() - before, table.nbytes, result.nbytes)
 
 
 def _memory(rows: int, keys: int) -> Row:
-    """What a run adds to the largest memory of a process."""
+    """Measure how much a run adds to the peak memory of a process."""
     grown, given, result = measured_apart(_MEMORY, rows, keys)
     return {
         "part": "memory",
@@ -142,12 +142,12 @@ def _memory(rows: int, keys: int) -> Row:
         "window": 0,
         "side": "slidefold",
         "grown": grown,
-        "due": 2 * given + result - given,  # the input is there before
+        "due": 2 * given + result - given,  # the target; the input is in memory before the run
     }
 
 
 def show(rows: list[Row]) -> str:
-    """One table a part."""
+    """Format one table per part."""
     tables = []
     for part in dict.fromkeys(row["part"] for row in rows):
         chosen = [row for row in rows if row["part"] == part]
@@ -157,6 +157,6 @@ def show(rows: list[Row]) -> str:
             {**row, "what": f"{row['operator']}, {row['keys']} keys, {row['window']}"}
             for row in chosen
         ]
-        title = f"{part}: ms a million rows"
+        title = f"{part}: ms per million rows"
         tables.append(pivot(title, lines, down="what", across="side", value="ms_per_million"))
     return "\n".join(tables)

@@ -1,11 +1,11 @@
-"""`run` over Spark DataFrames against Spark's own windows and the floor of any Python worker.
+"""`run` over Spark DataFrames, compared with Spark's own windows and the floor of Python workers.
 
-The floor is what no engine in Python workers goes below: the same shuffle, and rows that go to
-Python and back. All sides run in one session over the same cached rows, one after the other. A job
-takes a while for no rows too, with or without us: there are so many that it does not matter. Where
-Spark's own windows take minutes they get fewer rows, of fewer keys, so that frames are about as
-long (those of the slowest are shorter); costs are a row. Arrow batches are cut by rows alone, as in
-the figure of streams, which is of no account to Spark's own windows.
+The floor is the least time of any engine in Python workers: the same shuffle, with rows sent to
+Python and back. All sides run in one session over the same cached rows, one after another. There
+are so many rows that the fixed cost of a job does not matter. If Spark's own windows would take
+minutes, they get fewer rows with fewer keys, so that frames have about the same length (shorter for
+the slowest operators). Costs are per row. Arrow batches are limited by rows only, as in the stream
+figure; this does not affect Spark's own windows.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from benchmarks.harness import Row, pivot
 # `make bench` leaves this out: `make bench-spark` installs Spark first.
 NEEDS_SPARK = True
 TREE = "spark.sql.window.segmentTree.enabled"
-TREES = ("sum", "max", "std")  # the operators that it covers
-FLOORS = ("sum", "max")  # beside which the floor is measured: it is the same for all
-# Rows, times those of a frame, that Spark's own sum folds in half a minute on two cores.
+TREES = ("sum", "max", "std")  # the operators that the segment tree supports
+FLOORS = ("sum", "max")  # the floor is the same for all operators, so it is measured for these
+# Rows times rows per frame that Spark's own sum processes in half a minute on two cores.
 BEARABLE = 4_000_000_000
-MEDIAN = 40  # times what a sum costs Spark
-SPREAD = 8  # keys that are enough for all cores
+MEDIAN = 40  # the cost of a median in Spark, in multiples of a sum
+SPREAD = 8  # enough keys for all cores
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class Sizes:
     """How much to measure."""
 
     rows: int
-    fewer: tuple[int, ...]  # rows for what would take too long
+    fewer: tuple[int, ...]  # rows for sides that would take too long
     keys: tuple[int, ...]
-    frames: tuple[int, ...]  # rows that a window holds on average
+    frames: tuple[int, ...]  # average rows per window
     operators: tuple[str, ...]
     keyless_rows: int
-    shares: tuple[float, ...]  # of all rows that a window without a key holds
+    shares: tuple[float, ...]  # the share of all rows in a window without a key
     rounds: int
 
     @property
     def all_rows(self) -> tuple[int, ...]:
-        """The numbers of rows, the largest first."""
+        """All numbers of rows, the largest first."""
         return (self.rows, *self.fewer)
 
 
@@ -77,7 +77,7 @@ SIZES = {
 
 @sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", commutative=True)
 class Average(sf.Fold):
-    """A user's operator: the mean."""
+    """A user operator: the mean."""
 
     identity = staticmethod(lambda: (0, 0.0))
     lift = staticmethod(lambda x: (1, x))
@@ -86,7 +86,7 @@ class Average(sf.Fold):
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """By key for all operators, then without a key for all shares."""
+    """Measure all operators by key, then all shares without a key."""
     from pyspark.sql import SparkSession
 
     given = SparkSession.getActiveSession()
@@ -118,7 +118,7 @@ def _session() -> Any:
 
 
 def _rows(spark: Any, rows: int, keys: int) -> Any:
-    """Rows in time order, one a step; keys and values at random."""
+    """Return rows in time order, one per step, with random keys and values."""
     from pyspark.sql import functions as fn
 
     data = spark.range(rows).select(
@@ -145,7 +145,7 @@ def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
     for keys in sizes.keys:
         tables = {rows: _rows(spark, rows, _keys(sizes, keys, rows)) for rows in sizes.all_rows}
         if keys == sizes.keys[0]:
-            # Java goes on compiling for many queries: those do not count.
+            # Warm up: Java keeps compiling for many queries.
             few = replace(sizes, rows=sizes.fewer[0])
             for _, _, make in _sides(spark, tables, few, "sum", keys, few.frames[0]):
                 _best(make, 6 * sizes.rounds)
@@ -160,7 +160,7 @@ def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
 
 
 def _keys(sizes: Sizes, keys: int, rows: int) -> int:
-    """Return how many keys so many rows have: as many rows a key as there are in all of them."""
+    """Return the number of keys for fewer rows, with the same number of rows per key."""
     return max(min(keys, SPREAD), keys * rows // sizes.rows)
 
 
@@ -174,18 +174,18 @@ def _sides(
     if operator in FLOORS:
         yield "floor", sizes.rows, lambda: _floor(data, parts)
     if operator == "user":
-        return  # a pandas function for each frame: minutes
+        return  # a pandas function per frame would take minutes
     spark.conf.set(TREE, "false")
     rows = _bearable(sizes, operator, keys, frame)
     shorter = frame * _keys(sizes, keys, rows)
     yield "spark", rows, lambda: _over(tables[rows], operator, shorter)
-    if operator in TREES:  # others are the same without it
+    if operator in TREES:  # the segment tree does not change the others
         spark.conf.set(TREE, "true")
         yield "spark tree", sizes.rows, lambda: _over(data, operator, length)
 
 
 def _bearable(sizes: Sizes, operator: str, keys: int, frame: int) -> int:
-    """Return how many rows Spark's own windows get; one key is folded by one core."""
+    """Return the number of rows for Spark's own windows; one core processes one key."""
     weight = (MEDIAN if operator == "median" else 1) * (2 if keys == 1 else 1)
     filled = (
         rows * min(frame, max(rows // _keys(sizes, keys, rows), 1)) for rows in sizes.all_rows
@@ -208,7 +208,7 @@ def _over(data: Any, name: str, length: int, keyed: bool = True) -> Any:
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    made = {
+    column = {
         "sum": lambda: fn.sum("x"),
         "max": lambda: fn.max("x"),
         "std": lambda: fn.stddev("x"),
@@ -217,7 +217,7 @@ def _over(data: Any, name: str, length: int, keyed: bool = True) -> Any:
         "median": lambda: fn.percentile("x", 0.5),
     }[name]()
     window = Window.partitionBy("k") if keyed else Window.partitionBy()
-    return data.select("*", made.over(window.orderBy("t").rangeBetween(1 - length, 0)).alias("r"))
+    return data.select("*", column.over(window.orderBy("t").rangeBetween(1 - length, 0)).alias("r"))
 
 
 def _floor(data: Any, parts: int) -> Any:
@@ -236,7 +236,7 @@ def _keyless(spark: Any, sizes: Sizes) -> Iterator[Row]:
         place: Row = {"part": "no key", "operator": "sum", "keys": 0, "frame": length}
         spark.conf.set(TREE, "true")
         for side, make in (
-            # As a user would: on few cores that is one worker, on more chunks of time.
+            # The default: one worker on few cores, chunks of time on more.
             ("slidefold", lambda d=definition: d.run(data)),
             ("chunks", lambda d=definition: d.run(data, partitions=parts)),
             ("spark tree", lambda n=length: _over(data, "sum", n, keyed=False)),
@@ -247,7 +247,7 @@ def _keyless(spark: Any, sizes: Sizes) -> Iterator[Row]:
 
 
 def show(rows: list[Row]) -> str:
-    """One table a part."""
+    """Format one table per part."""
     tables = []
     for part in dict.fromkeys(row["part"] for row in rows):
         lines = [
@@ -255,6 +255,6 @@ def show(rows: list[Row]) -> str:
             for row in rows
             if row["part"] == part
         ]
-        title = f"Spark batch, {part}: us a row"
+        title = f"Spark batch, {part}: us per row"
         tables.append(pivot(title, lines, down="what", across="side", value="us_per_row"))
     return "\n".join(tables)

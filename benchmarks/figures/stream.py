@@ -1,16 +1,16 @@
-"""`run` over a Spark stream: rows a second and seconds a batch, against what Spark offers.
+"""`run` over a Spark stream: rows per second and seconds per batch, compared with Spark's own ways.
 
-All sides read the same files, one a micro-batch, and write nowhere. The floor is the same plumbing
-(pack, a stateful operator, unpack) with a processor that sends rows back and keeps nothing. Spark's
-state a key gets fewer rows, since it is slow; costs are a row. Where the length of a window is what
-matters, batches are so long that the longest is full half of the time. The first batches start
-workers and compile; the rest count, at their median. A run that does not count comes before all
-others, since Java goes on compiling for many batches, and ours and the floor take turns.
+All sides read the same files, one per micro-batch, and discard the results. The floor has the same
+stages (pack, a stateful operator, unpack) with a processor that returns the rows and keeps no
+state. Spark's state per key gets fewer rows, since it is slow; costs are per row. For the length of
+the window, batches cover so much time that the longest window is full half of the time. The first
+batches start workers and compile; the median of the others counts. A warm-up run comes first, since
+Java keeps compiling for many batches. Our side and the floor take turns.
 
-The session is what a machine of a few cores would be given. One partition of state: one worker
-folds faster than Spark brings rows, and each further one has its own store, commit and worker in
-every batch. Arrow batches are cut by rows alone: to ask for their bytes at each row takes Spark
-longer than to write it.
+The session is configured for a machine with a few cores. It has one state partition: one worker
+folds faster than Spark delivers rows, and each further partition adds a store, a commit and a
+worker to every batch. Arrow batches are limited by rows only: measuring the bytes of each row takes
+Spark longer than writing it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from benchmarks.stream_recovery import recovery
 NEEDS_SPARK = True
 START = 1_700_000_000_000_000
 DELAY = "10 seconds"
-WARM = 2  # batches that do not count
+WARM = 2  # the first batches do not count
 BUCKETS = 4
 THREE = ("5m", "1h", "24h")
 
@@ -47,15 +47,15 @@ THREE = ("5m", "1h", "24h")
 class Sizes:
     """How much to measure."""
 
-    rows: int  # of a batch
-    slow_rows: int  # of a batch, for sides whose cost a row is large
+    rows: int  # per batch
+    slow_rows: int  # per batch, for slow sides
     batches: int
     keys: tuple[int, ...]
     lengths: tuple[str, ...]
-    slides: tuple[str, ...]  # of Spark's windows, each with a slide of a second
-    seconds: float  # of event time in a batch
-    slow_batches: int  # of sides that are slow, and of Spark's windows
-    rounds: int  # of ours and the floor
+    slides: tuple[str, ...]  # lengths of Spark's windows, with one slide per second
+    seconds: float  # of event time per batch
+    slow_batches: int  # for slow sides and Spark's windows
+    rounds: int  # of our side and the floor
 
 
 SIZES = {
@@ -76,7 +76,7 @@ SIZES = {
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Many keys, long windows, Spark's sliding windows; the peers of each beside it."""
+    """Measure many keys, long windows and Spark's sliding windows, each with its peers."""
     from pyspark.sql import SparkSession
 
     given = SparkSession.getActiveSession()
@@ -98,11 +98,11 @@ def _measure(spark: Any, sizes: Sizes, folder: Path) -> Iterator[Row]:
         }
         if keys == sizes.keys[0] and sizes.lengths:
             _run(spark, source, sides["slidefold"])
-        found: dict[str, list[Row]] = {side: [] for side in sides}
+        results: dict[str, list[Row]] = {side: [] for side in sides}
         for _ in range(sizes.rounds):
             for side, make in sides.items():
-                found[side].append(_run(spark, source, make))
-        for side, runs in found.items():
+                results[side].append(_run(spark, source, make))
+        for side, runs in results.items():
             yield {"part": "keys", "x": keys, "side": side, **_middle(runs)}
         if sizes.lengths:  # a smoke test has no time for these
             few = _files(folder / f"few-{keys}", sizes.slow_rows, sizes.slow_batches, keys, 5.0)
@@ -131,12 +131,12 @@ def _measure(spark: Any, sizes: Sizes, folder: Path) -> Iterator[Row]:
 
 
 def over_three() -> Callable[[Any], Any]:
-    """Return what runs three windows over a stream."""
+    """Return a function that runs three windows over a stream."""
     return partial(_definition(THREE).run, buckets=BUCKETS)
 
 
 def _middle(runs: list[Row]) -> Row:
-    """Return the run in the middle, by its cost."""
+    """Return the run with the median cost."""
     return sorted(runs, key=lambda row: row["us_per_row"])[len(runs) // 2]
 
 
@@ -146,7 +146,7 @@ def _definition(lengths: tuple[str, ...]) -> sf.Rolling:
 
 
 def _files(folder: Path, rows: int, batches: int, keys: int, seconds: float) -> Path:
-    """Write one file a batch: times move on, and rows are up to five seconds late."""
+    """Write one file per batch: times advance, and rows are up to five seconds late."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(3)
     step = int(seconds * 1e6)
@@ -167,14 +167,14 @@ def _files(folder: Path, rows: int, batches: int, keys: int, seconds: float) -> 
 
 
 def stream_of(spark: Any, source: Path) -> Any:
-    """Return the stream of these files, one a batch."""
+    """Return the stream of these files, one file per batch."""
     schema = spark.read.parquet(str(source)).schema
     reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
     return reader.parquet(str(source)).withWatermark("ts", DELAY)
 
 
 def _run(spark: Any, source: Path, make: Callable[[Any], Any]) -> Row:
-    """Run a query over all files; return rows a second and what a batch took and wrote."""
+    """Run a query over all files; return rows per second, and time and bytes per batch."""
     stream = stream_of(spark, source)
     with tempfile.TemporaryDirectory() as checkpoint:
         query = (
@@ -185,21 +185,22 @@ def _run(spark: Any, source: Path, make: Callable[[Any], Any]) -> Row:
             .start()
         )
         query.awaitTermination()
-        progress = [each for each in query.recentProgress if each["numInputRows"]]
+        progress = [batch for batch in query.recentProgress if batch["numInputRows"]]
     counted = progress[WARM:] or progress[-1:]
-    seconds = statistics.median(each["durationMs"]["triggerExecution"] for each in counted) / 1000
+    seconds = statistics.median(batch["durationMs"]["triggerExecution"] for batch in counted) / 1000
     rows = counted[0]["numInputRows"]
-    found: Row = {
+    result: Row = {
         "seconds_per_batch": seconds,
         "rows_per_second": rows / seconds,
         "us_per_row": seconds / rows * 1e6,
     }
-    told = [each["observedMetrics"].get("slidefold") for each in counted]
-    if all(told):
-        found["state_bytes_per_row"] = sum(row["log_bytes"] for row in told) / (rows * len(told))
-        calls = sum(row[name] for row in told for name in ("hits", "catch_ups", "rebuilds"))
-        found["hit_rate"] = sum(row["hits"] for row in told) / max(calls, 1)
-    return found
+    counts = [batch["observedMetrics"].get("slidefold") for batch in counted]
+    if all(counts):
+        written = sum(row["log_bytes"] for row in counts)
+        result["state_bytes_per_row"] = written / (rows * len(counts))
+        calls = sum(row[name] for row in counts for name in ("hits", "catch_ups", "rebuilds"))
+        result["hit_rate"] = sum(row["hits"] for row in counts) / max(calls, 1)
+    return result
 
 
 def session() -> Any:
@@ -223,11 +224,11 @@ def session() -> Any:
 
 
 def show(rows: list[Row]) -> str:
-    """A table for each part: us a row."""
+    """Format one table per part: us per row."""
     titles = {
-        "keys": "Streams: us a row, three windows up to 24 h, by keys",
-        "length": "Streams: us a row, by the length of the window",
-        "slide": "Streams: us a row, slides of a second, by the length of the window",
+        "keys": "Streams: us per row, three windows up to 24 h, by number of keys",
+        "length": "Streams: us per row, by window length",
+        "slide": "Streams: us per row, one slide per second, by window length",
     }
     tables = [
         pivot(title, chosen, down="x", across="side", value="us_per_row")
@@ -238,8 +239,8 @@ def show(rows: list[Row]) -> str:
         tables
         + [
             f"After a kill: {row['recovery_seconds']:.1f} s to the first batch, of which "
-            f"{row['rebuild_seconds']:.1f} s to make engines of {row['rebuilt_rows']:,} rows; then "
-            f"{row['seconds_per_batch']:.2f} s a batch"
+            f"{row['rebuild_seconds']:.1f} s to rebuild engines from {row['rebuilt_rows']:,} rows; "
+            f"then {row['seconds_per_batch']:.2f} s per batch"
             for row in rows
             if row["part"] == "recovery"
         ]

@@ -1,7 +1,7 @@
-"""Rows a second of `slide` by window size: every algorithm that can, and numba beside it.
+"""Rows per second of `slide` by window size, for every supported algorithm and numba.
 
-Static: the window fills once and then slides. Drain: it fills, empties and refills, which is where
-algorithms that do much at once on an evict show it.
+Static: the window fills once and then slides. Drain: it fills, empties and refills, which shows the
+cost of algorithms that do much work in one evict.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from benchmarks import numba_peer
 from benchmarks.harness import Row, Side, best_of, pivot, power
 from benchmarks.workloads import OPERATORS, column, sliders
 
-# Windows beyond these would take minutes and say nothing new.
+# Larger windows would take minutes and show nothing new.
 LARGEST = {"recalc": 2**8}
 BLOOM_LARGEST = 2**12
 
@@ -23,7 +23,7 @@ class Sizes:
     """How much to measure."""
 
     windows: tuple[int, ...]
-    rows: int  # at least; a column has three windows' worth of rows, or it would mostly fill
+    rows: int  # at least; a column has three times the rows of a window, to slide and not only fill
     bloom_rows: int
     rounds: int
     seconds: float  # for a side at one window size, after two rounds
@@ -72,7 +72,7 @@ def measure(sizes: Sizes) -> list[Row]:
 
 
 def show(rows: list[Row]) -> str:
-    """A table an operator and mode: windows down, sides across."""
+    """Format one table per operator and mode: windows down, sides across."""
     parts = []
     for operator, mode in dict.fromkeys((row["operator"], row["mode"]) for row in rows):
         chosen = [
@@ -80,7 +80,7 @@ def show(rows: list[Row]) -> str:
             for row in rows
             if (row["operator"], row["mode"]) == (operator, mode)
         ]
-        title = f"{operator}, {mode}: million rows a second by window size"
+        title = f"{operator}, {mode}: million rows per second by window size"
         parts.append(
             pivot(title, chosen, down="window", across="side", value="million_rows_per_second")
         )

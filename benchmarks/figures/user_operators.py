@@ -1,8 +1,8 @@
-"""Users' own operators over a column: slidefold, numba by hand, and what libraries offer.
+"""User operators over a column: slidefold, hand-written numba, and libraries.
 
-Libraries start over for every window, so that they get fewer rows; what counts is the time a row.
-`ready` is how long the first column takes, of an operator that was never used, in a process that
-has compiled something with numba before; `ready, numba's first` is the same where it has not.
+Libraries recompute every window, so they get fewer rows; the time per row counts. `ready` is the
+time of the first column of an unused operator, in a process that has compiled something with numba
+before. `ready, numba's first` is the same in a process that has not.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SIZES = {
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Time both operators on every side, in turns, and how soon they are ready."""
+    """Time both operators on every side, in turns, and the time until they are ready."""
     if find_spec("numba") is None:
         return []
     rows: list[Row] = []
@@ -93,7 +93,7 @@ def measure(sizes: Sizes) -> list[Row]:
 
 
 def ready(operator: str, how: str) -> float:
-    """Seconds until an operator has given its first column, in a fresh process."""
+    """Return the seconds until an operator has computed its first column, in a new process."""
     paths = [str(ROOT), str(Path(slidefold.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     words = [sys.executable, "-c", READY, operator, how]
@@ -102,13 +102,13 @@ def ready(operator: str, how: str) -> float:
 
 
 def show(rows: list[Row]) -> str:
-    """Two tables: time a row, and seconds until ready."""
+    """Format two tables: time per row, and seconds until ready."""
     timed = [row for row in rows if "ns_per_row" in row]
     started = [row for row in rows if "seconds" in row]
     return "\n".join(
         pivot(title, chosen, down="operator", across="side", value=value)
         for title, chosen, value in (
-            ("Users' operators: nanoseconds a row", timed, "ns_per_row"),
-            ("Users' operators: seconds until ready", started, "seconds"),
+            ("User operators: nanoseconds per row", timed, "ns_per_row"),
+            ("User operators: seconds until ready", started, "seconds"),
         )
     )

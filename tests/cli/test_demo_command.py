@@ -66,7 +66,7 @@ def test_the_stream_has_late_rows_and_the_same_results(ran: tuple[Path, Done]) -
     assert events["live"]["late"] > 0
     assert events["parity"]["rows"] == ROWS - events["live"]["late"]
     assert events["verdict"] == {"event": "verdict", "same": True}
-    assert events["spark"]["reason"] == "Spark was left out, as asked"
+    assert events["spark"]["reason"] == "Spark was skipped with --no-spark"
 
 
 def test_a_small_demo_has_figures_and_words_of_its_own(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_what_an_earlier_demo_did_not_make_is_kept(tmp_path: Path, name: str) ->
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / name).write_text("years of work")
     done = slidefold(tmp_path, "demo", "--no-spark", "--out", "mine")
-    assert (done.code, f"has {name!r} in it, which is not of the demo" in done.err) == (2, True)
+    assert (done.code, f"contains {name!r}, which the demo did not" in done.err) == (2, True)
     assert (tmp_path / "mine" / name).read_text() == "years of work"
 
 
@@ -101,7 +101,10 @@ def test_a_folder_with_other_things_in_it_is_left_alone(ran: tuple[Path, Done]) 
     (folder / "thesis.tex").write_text("years of work")
     done = slidefold(ran[0].parent, "demo", "--no-spark", "--out", "mine")
     assert done.code == 2
-    assert done.err == "'mine' has 'thesis.tex' in it, which is not of the demo: use --out\n"
+    assert done.err == (
+        "'mine' contains 'thesis.tex', which the demo did not write: choose another folder with "
+        "--out\n"
+    )
     assert [each.name for each in folder.iterdir()] == ["thesis.tex"]
 
 

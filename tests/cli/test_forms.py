@@ -198,4 +198,4 @@ def test_numbers_are_bounded(tmp_path: Path) -> None:
 
 def test_samples_that_are_a_bomb(tmp_path: Path) -> None:
     done = slidefold(tmp_path, "check", "max", "--samples", "[" * 20_000 + "]" * 20_000)
-    assert (done.code, done.err) == (2, "--samples is nested too deep\n")
+    assert (done.code, done.err) == (2, "--samples is nested too deeply\n")

@@ -19,7 +19,7 @@ def mistakes(folder: Path, text: str, **options: bool | str) -> list[tuple[str, 
 
 CASES = {
     # what is replaced, by what, the key at fault, the reason
-    "no TOML": ("[sink]", "[sink", "", "is not TOML: "),
+    "no TOML": ("[sink]", "[sink", "", "is not valid TOML: "),
     "no source": ('[source]\npath = "trades.csv"', "", "source", "the table [source] is missing"),
     "no sink": ('[sink]\npath = "out.parquet"', "", "sink", "the table [sink] is missing"),
     "an unknown table": ("[sink]", "[sinks]\n[sink]", "sinks", "did you mean 'sink'?"),
@@ -31,7 +31,12 @@ CASES = {
         "must be a table, got 3",
     ),
     "no such file": ("trades.csv", "trade.csv", "source.path", "there is no file or folder"),
-    "a format from nowhere": ("out.parquet", "out.xls", "sink.format", "is missing, and 'out.xls'"),
+    "a format from nowhere": (
+        "out.parquet",
+        "out.xls",
+        "sink.format",
+        "and the name 'out.xls' does",
+    ),
     "an unknown format": ("[sink]", '[sink]\nformat = "parqet"', "sink.format", "mean 'parquet'?"),
     "a Spark format": ("[sink]", '[sink]\nformat = "spark:delta"', "sink.format", "--engine spark"),
     "an unknown type": (
@@ -44,7 +49,7 @@ CASES = {
         "[features]",
         'columns = {tz = "date"}\n[features]',
         "source.path",
-        "has no column 'tz'",
+        "names 'tz', but",
     ),
     "side without a policy": (
         "[features]",
@@ -62,13 +67,13 @@ CASES = {
         "[features]",
         'delimiter = "||"\n[features]',
         "source.delimiter",
-        "one character",
+        "single-byte character",
     ),
     "options of no Spark": (
         "[features]",
         "options = {a = 1}\n[features]",
         "source.options",
-        "formats of Spark",
+        "Spark formats only",
     ),
     "no operator": ("count", "cuont", "features.columns.n.operator", "did you mean 'count'?"),
     "no module": (
@@ -120,7 +125,7 @@ CASES = {
         "[sink]",
         '[stream]\nemit = "revise"\n[sink]',
         "stream.id",
-        "tell rows apart",
+        "identify a row",
     ),
     "an unknown emit": (
         "[sink]",
@@ -134,7 +139,7 @@ CASES = {
         '[sink]\npath = "out.parquet"',
         'all = { operator = "collect", columns = "price", over = 2 }\n[sink]\npath = "out.csv"',
         "sink.format",
-        "csv cannot hold all",
+        "csv cannot hold the nested columns all",
     ),
 }
 
@@ -161,7 +166,7 @@ def test_mistakes_are_listed_together(tmp_path: Path) -> None:
 
 def test_what_exists_is_replaced_only_if_that_is_said(tmp_path: Path) -> None:
     file = write(tmp_path, out_parquet="")
-    with pytest.raises(PipelineError, match=r"out\.parquet' exists: remove it, or replace it"):
+    with pytest.raises(PipelineError, match=r"out\.parquet' already exists: remove it, or"):
         load(file)
     load(file, overwrite=True)
     load(file, writes=False)
@@ -184,14 +189,16 @@ def test_a_spark_stream_continues_with_its_results_or_not_at_all(tmp_path: Path)
     (tmp_path / "c").mkdir()
     load(file, stream=True, engine="spark")
     (tmp_path / "out.parquet").rmdir()
-    with pytest.raises(PipelineError, match=r"stream\.checkpoint: .* and the results are not"):
+    with pytest.raises(
+        PipelineError, match=r"stream\.checkpoint: .* exists but the results do not"
+    ):
         load(file, stream=True, engine="spark")
     # What is only shown or kept goes on without earlier results.
     load(write(tmp_path, text.replace('path = "out.parquet"', 'format = "memory"')), stream=True)
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
-    for path, reason in ((tmp_path / "p.toml", "no such file"), (tmp_path, "is a folder")):
+    for path, reason in ((tmp_path / "p.toml", "does not exist"), (tmp_path, "is a folder")):
         with pytest.raises(PipelineError, match=reason):
             load(path)
     (tmp_path / "p.toml").write_bytes(b"\xff\xfe")

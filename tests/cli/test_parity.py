@@ -38,22 +38,23 @@ def test_rows_are_compared_whatever_their_order_and_width() -> None:
 @pytest.mark.parametrize(
     ("sums", "said"),
     [
-        ([1.0, None, float("nan"), 1e9 + 2], "s is 1000000002.0 and should be 1000000000.0 at t=3"),
-        ([1.0, 0.0, float("nan"), 1e9], "s is 0.0 and should be None at t=2, k=None"),
-        ([1.0, None, None, 1e9], "s is None and should be nan at t=2, k='b'"),
-        ([2.0 + 1, None, 5.0, 1e9], "s is 3.0 and should be 1.0 at t=1, k='a'"),
+        ([1.0, None, float("nan"), 1e9 + 2], "s to be 1000000000.0, got 1000000002.0 at t=3"),
+        ([1.0, 0.0, float("nan"), 1e9], "s to be None, got 0.0 at t=2, k=None"),
+        ([1.0, None, None, 1e9], "s to be nan, got None at t=2, k='b'"),
+        ([2.0 + 1, None, 5.0, 1e9], "s to be 1.0, got 3.0 at t=1, k='a'"),
     ],
 )
 def test_the_first_row_that_differs_is_told(sums: list[float | None], said: str) -> None:
-    assert differ(with_sums(sums)).startswith(said)
+    assert differ(with_sums(sums)).startswith(f"expected {said}")
 
 
 def test_a_row_that_is_missing_or_too_many() -> None:
-    assert differ(DUE.slice(1)) == "the row is 'missing' and should be 'there' at t=1, k='a'"
+    missing = "expected the row to be 'present', got 'missing'"
+    assert differ(DUE.slice(1)) == f"{missing} at t=1, k='a'"
     more = pa.concat_tables([DUE, DUE.slice(3)])
-    assert differ(more) == "the row is 'there' and should be 'absent' at t=3, k='a'"
+    assert differ(more) == "expected the row to be 'absent', got 'present' at t=3, k='a'"
     other = DUE.set_column(1, "k", pa.array(["a", None, "c", "a"]))
-    assert differ(other) == "the row is 'missing' and should be 'there' at t=2, k='b'"
+    assert differ(other) == f"{missing} at t=2, k='b'"
 
 
 def test_lists_and_structs_are_compared() -> None:
@@ -66,7 +67,7 @@ def test_lists_and_structs_are_compared() -> None:
 
 def test_types_that_do_not_go_together() -> None:
     wrong = pa.table({"t": [1], "k": ["a"], "s": ["one"]})
-    with pytest.raises(DataError, match="the types of the results differ: "):
+    with pytest.raises(DataError, match="the result types differ: "):
         differ(wrong)
 
 
@@ -101,13 +102,14 @@ def test_parity_in_a_process(tmp_path: Path) -> None:
     (tmp_path / "trades.csv").write_text("\n".join(trades) + "\n")
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--engines", "live")
     said = (
-        "live: the same 4 rows as in this process (4 emitted + 0 waiting + 1 late = 5 input rows)\n"
+        "live: the same 4 rows as the local batch run (4 emitted + 0 waiting + 1 late = 5 input "
+        "rows)\n"
     )
     assert (done.code, done.out) == (0, said)
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--engines", "life")
     assert (done.code, done.err) == (
         2,
-        "'life' is none of live, spark, stream; did you mean 'live'?\n",
+        "expected an engine among live, spark, stream, got 'life'; did you mean 'live'?\n",
     )
 
 
@@ -124,7 +126,7 @@ def test_a_row_that_differs_is_shown_with_its_window(
     assert found == {"live": False}
     first, title, *rows = capsys.readouterr().out.splitlines()
     assert first.startswith(
-        "live: n_1h is 3 and should be 2 at ts=datetime.datetime(2024, 1, 1, 10"
+        "live: expected n_1h to be 2, got 3 at ts=datetime.datetime(2024, 1, 1, 10"
     )
     assert title == "The rows of its window:"
     assert [row.split()[1] for row in rows[1:]] == ["09:30:00", "10:15:00"]
@@ -141,12 +143,12 @@ def test_rows_that_do_not_add_up(
     monkeypatch.setitem(parity._RUNS, "live", lambda *_: ran)
     found = parity.compare_engines(pipeline, table, ["live"], 1e-9, "", out)
     assert found == {"live": False}
-    said = "live: 2 emitted + 1 waiting + 0 late rows are not the 4 of the input\n"
+    said = "live: expected 4 rows as in the input, got 2 emitted + 1 waiting + 0 late\n"
     assert capsys.readouterr().out == said
 
 
 def test_parity_of_slides_in_a_process(tmp_path: Path) -> None:
     write(tmp_path, PIPELINE.replace('by = "symbol"', 'by = "symbol"\nevery = "30m"'))
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--engines", "live")
-    said = "live: the same 26 results as in this process (26 emitted + 0 waiting); "
-    assert (done.code, done.out) == (0, said + "0 of the 4 input rows late\n")
+    said = "live: the same 26 results as the local batch run (26 emitted + 0 waiting); "
+    assert (done.code, done.out) == (0, said + "0 of 4 input rows were late\n")

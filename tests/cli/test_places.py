@@ -228,7 +228,7 @@ def test_what_spark_reads_elsewhere_is_told_how(tmp_path: Path) -> None:
         tmp_path.mkdir()
         for engine in ("local", "spark"):
             tmp_path.joinpath(engine).mkdir()
-            with pytest.raises(SlidefoldError, match='format = "spark:csv" and --engine spark'):
+            with pytest.raises(SlidefoldError, match='format = "spark:csv" and use --engine spark'):
                 load(made(tmp_path / engine, source=source), engine=engine)
 
 
@@ -237,7 +237,7 @@ def test_the_source_is_there_after_a_refusal(tmp_path: Path) -> None:
     done = slidefold(tmp_path, "run", "p.toml", "--overwrite")
     assert done.code == 2
     assert done.err == (
-        "p.toml: sink.path: 'data' contains the source 'data/src': give each a place of its own\n"
+        "p.toml: sink.path: 'data' contains the source 'data/src': choose separate paths\n"
     )
     assert (tmp_path / "data" / "src" / "a.csv").read_text() == TRADES
 

@@ -55,7 +55,7 @@ def test_a_run_from_csv_to_parquet(tmp_path: Path) -> None:
     assert table["mean"].to_pylist() == [10.0, 12.0, 5.0, 13.0]
     again = slidefold(tmp_path, "run", "pipeline.toml")
     assert (again.code, again.out) == (2, "")
-    assert again.err.startswith("pipeline.toml: sink.path: 'out.parquet' exists: remove it")
+    assert again.err.startswith("pipeline.toml: sink.path: 'out.parquet' already exists: remove it")
 
 
 def test_a_run_that_says_everything_as_json(tmp_path: Path) -> None:
@@ -137,15 +137,18 @@ def test_check_finds_the_law_that_is_broken(tmp_path: Path) -> None:
 def test_wrong_use_is_one_sentence_and_code_2(tmp_path: Path) -> None:
     said = {
         ("check", "no.such:Op"): "'no.such:Op' cannot be imported: No module named 'no'",
-        ("check", "ops:x"): "'ops:x' is no operator: decorate its class with @slidefold.operator",
+        (
+            "check",
+            "ops:x",
+        ): "'ops:x' is not an operator: decorate its class with @slidefold.operator",
         ("check", "maxx"): "there is no operator 'maxx'; did you mean 'max'?",
         (
             "check",
             "max",
             "--samples",
             "1",
-        ): "--samples is a JSON list with at least one value, got 1",
-        ("run", "none.toml"): "none.toml: there is no such file",
+        ): "--samples must be a JSON list of at least one value, got 1",
+        ("run", "none.toml"): "none.toml: the file does not exist",
     }
     (tmp_path / "ops.py").write_text("x = 1")
     for arguments, sentence in said.items():
@@ -166,7 +169,7 @@ def test_bench_measures_every_algorithm(tmp_path: Path) -> None:
 def test_help_teaches_and_names_every_command(tmp_path: Path) -> None:
     done = slidefold(tmp_path, "--help")
     assert done.code == 0
-    for word in ("run", "explain", "check", "bench", "Exit codes: 0 all is well"):
+    for word in ("run", "explain", "check", "bench", "Exit codes: 0 success"):
         assert word in done.out
     shown = slidefold(tmp_path, "run", "--help").out
     assert "[features.columns]" in shown
@@ -206,7 +209,7 @@ def test_bench_measures_something(tmp_path: Path, operator: str) -> None:
 def test_bench_refuses_what_it_cannot_measure(tmp_path: Path, operator: str) -> None:
     done = slidefold(tmp_path, "bench", operator)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("bench measures operators of one column of numbers")
+    assert done.err.startswith("bench expects an operator that takes one numeric column")
 
 
 def test_the_help_of_run_has_every_key(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_row_without_a_time_is_broken(tmp_path: Path, format: str, stream: boo
     with pytest.raises(DataError) as raised:
         run(tmp_path, path, more, stream=stream)
     first, _ = LINES[format]
-    assert f"{path}, {first}: the column 'ts' is null (to go on without" in str(raised.value)
+    assert f"{path}, {first}: the column 'ts' is null (to skip broken rows" in str(raised.value)
     found = run(tmp_path, path, f'bad_rows = "skip"\n{more}', stream=stream)
     assert (found["x"].to_pylist(), found["n"].to_pylist()) == ([1.5, 3.5], [1, 2])
     run(tmp_path, path, f'bad_rows = "side"\nside = "bad.jsonl"\n{more}', stream=stream)
@@ -95,7 +95,7 @@ def test_zones_are_never_lost(tmp_path: Path, format: str) -> None:
         found = run(tmp_path, path, more)
         assert found.schema.field("ts").type == pa.timestamp("us", "UTC")
         assert [f"{each:%H:%M}" for each in found["ts"].to_pylist()] == ["09:00", "10:00"]
-    with pytest.raises(DataError, match=r'has a zone: give the type "timestamp\[UTC\]" in \[sour'):
+    with pytest.raises(DataError, match=r'has a zone: set the type "timestamp\[UTC\]" in \[sour'):
         run(tmp_path, path, 'columns = { ts = "timestamp" }')
     naive = wrote(tmp_path, format, [("2024-01-01T09:00:00", 1.5)])
     assert run(tmp_path, naive).schema.field("ts").type == pa.timestamp("us")
@@ -142,7 +142,8 @@ def test_a_folder_without_a_format_is_told_what_is_in_it(tmp_path: Path) -> None
     (tmp_path / "p.toml").write_text(FILE.format(path="data", more=more))
     with pytest.raises(PipelineError) as raised:
         load(tmp_path / "p.toml")
-    reason = "is missing, and 'data' does not tell: parquet, csv, json; it has csv files: set "
+    reason = "is missing, and the name 'data' does not imply it: set one of parquet, csv, json; "
+    reason += "it has csv files: set "
     assert raised.value.mistakes == [("source.format", f'{reason}format = "csv"')]
 
 

@@ -18,7 +18,7 @@ def test_the_figure_runs(spark: Any) -> None:
     rows = spark_batch.measure(sizes)
     assert {row["side"] for row in rows} == {*_SIDES, "chunks"}
     assert all(row["us_per_row"] > 0 for row in rows)
-    assert "no key: us a row" in spark_batch.show(rows)
+    assert "no key: us per row" in spark_batch.show(rows)
     assert spark.range(3).count() == 3  # the session is still there
 
 

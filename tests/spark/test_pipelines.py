@@ -182,7 +182,10 @@ def test_a_stream_that_follows_is_stopped_and_goes_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         events += map(json.loads, said)
     assert (process.returncode, events[-1]["event"]) == (130, "error"), events
-    assert events[-1]["message"] == "stopped: what was written is whole, and the next run goes on"
+    assert (
+        events[-1]["message"]
+        == "stopped: the results so far are complete, and the next run resumes"
+    )
     # What the second file made due may have been stopped: it comes with the next rows.
     add("3.csv", "2024-01-01 13:00:00,b,1.0,X")
     done = slidefold(tmp_path, "run", "pipeline.toml", *options)

@@ -64,7 +64,7 @@ def test_nan_is_one_key() -> None:
 @pytest.mark.parametrize(
     ("keys", "times", "told"),
     [
-        (["a", "b", "a"], [1, 1, 2], "k='a' comes back"),
+        (["a", "b", "a"], [1, 1, 2], "k='a' appears twice"),
         (["a", "b", "b"], [1, 2, 1], "k='b' goes back in 't'"),
     ],
 )

@@ -81,7 +81,7 @@ def test_what_cannot_travel_says_so() -> None:
         combine = staticmethod(lambda a, b: a + b)
         lower = staticmethod(lambda s: s)
 
-    with pytest.raises(OperatorError, match="the definition cannot be sent to Spark's workers"):
+    with pytest.raises(OperatorError, match="the definition cannot be pickled for Spark's workers"):
         Shipped(sf.rolling(on="t", r=Holding("x").over(3)))
 
 

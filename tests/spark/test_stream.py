@@ -148,7 +148,7 @@ def test_windows_begin_with_history_and_what_waits_can_be_read(spark: Any, tmp_p
     assert (totals["rows_in"], totals["late"]) == (400, late.num_rows)
     assert totals["pending"] == pc.sum(waiting).as_py()
     assert lines[0].startswith("batch 0: 200 in, 0 out, ")
-    with pytest.raises(StateError, match="nowhere is not the checkpoint of such a query"):
+    with pytest.raises(StateError, match="nowhere is not the checkpoint of a slidefold query"):
         tail(str(tmp_path / "nowhere"))
 
 
@@ -195,24 +195,24 @@ def test_what_cannot_run_is_refused_before_the_query_starts(spark: Any) -> None:
     rate = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
     definition = sf.rolling(on="ts", n=sf.sum("value").over("1m"))
     stream = rate.withWatermark("ts", "1 minute")
-    with pytest.raises(DefinitionError, match=r"no watermark: run\(df.withWatermark\('ts'"):
+    with pytest.raises(DefinitionError, match=r"no watermark: .* run\(df.withWatermark\('ts'"):
         definition.run(rate)
     wrong = rate.withColumn("other", rate["ts"]).withWatermark("other", "1 minute")
-    with pytest.raises(DefinitionError, match="watermark is on 'other'"):
+    with pytest.raises(DefinitionError, match=r"watermark on 'ts', .* got one on 'other'"):
         definition.run(wrong)
     with pytest.raises(DefinitionError, match=r"emit is one of final.* got 'sometimes'"):
         definition.run(stream, emit="sometimes")
-    with pytest.raises(DefinitionError, match="late is one of drop, side, got 'keep'"):
+    with pytest.raises(DefinitionError, match="late must be one of drop, side, got 'keep'"):
         definition.run(stream, late="keep")
-    with pytest.raises(DefinitionError, match="without by= there is one bucket"):
+    with pytest.raises(DefinitionError, match="buckets must be 1 without by="):
         definition.run(stream, buckets=2)
-    with pytest.raises(DefinitionError, match="buckets is a number"):
+    with pytest.raises(DefinitionError, match="buckets must be an integer"):
         definition.run(stream, buckets=0)
     with pytest.raises(ColumnError, match="no column 'price'"):
         sf.rolling(on="ts", n=sf.sum("price").over("1m")).run(stream)
-    with pytest.raises(ColumnError, match="adds a column 'late', and there is one already"):
+    with pytest.raises(ColumnError, match="adds the column 'late', which exists already"):
         sf.rolling(on="ts", late=sf.sum("value").over("1m")).run(stream, late="side")
-    with pytest.raises(DefinitionError, match="order='input' has no meaning in a stream"):
+    with pytest.raises(DefinitionError, match="order='input' does not work in a stream"):
         sf.rolling(on="ts", order="input", n=sf.last("value").over(2)).run(stream)
     provider = "spark.sql.streaming.stateStore.providerClass"
     before = spark.conf.get(provider)

@@ -83,12 +83,14 @@ def test_a_checkpoint_of_another_query_is_refused_before_it_starts(
     drain(MOST.run(stream, buckets=2, checkpoint=checkpoint), tmp_path)
     MOST.run(stream, buckets=2, checkpoint=checkpoint)
     longer = sf.rolling(on="ts", by="k", most=sf.max("x").over("1h"))
-    with pytest.raises(StateError, match=r"of another definition.*columns\.most.* was .*10m"):
+    with pytest.raises(
+        StateError, match=r"belongs to another definition.*columns\.most.* was .*10m"
+    ):
         longer.run(stream, buckets=2, checkpoint=checkpoint)
-    with pytest.raises(StateError, match=r"of another definition.*buckets was 2 and is 16"):
+    with pytest.raises(StateError, match=r"belongs to another definition.*buckets was 2 and is 16"):
         MOST.run(stream, checkpoint=checkpoint)
     drain(stream, tmp_path / "plain")
-    with pytest.raises(StateError, match="is the checkpoint of a query without slidefold in it"):
+    with pytest.raises(StateError, match="is the checkpoint of a query without slidefold"):
         MOST.run(stream, checkpoint=str(tmp_path / "plain" / "checkpoint"))
 
 
@@ -96,7 +98,7 @@ def test_explain_warns_where_state_has_no_bound(few: Any, tmp_path: Path) -> Non
     stream = files_of(tmp_path, BATCHES).stream(few, "5 minutes")
     plain = MOST.explain(stream, buckets=4)
     assert "Spark: 4 buckets in 1 shuffle partitions" in plain
-    assert "rows leave the state as the watermark moves: the rows of the last 10m" in plain
+    assert "the watermark removes rows from the state: the rows of the last 10m" in plain
     assert "warning" not in plain
     assert "emit='change' keeps the last result of each key" in MOST.explain(stream, emit="change")
     assert MOST.explain(stream, buckets=4, metrics="mine", cache_bytes=10**6) == plain
@@ -117,7 +119,7 @@ def test_explain_warns_where_state_has_no_bound(few: Any, tmp_path: Path) -> Non
             on="ts", by="k", most=sf.max("x").over("10m"), other=sf.count().over(window)
         )
         marked = stream.selectExpr("*", "x > 5 AS end")
-        warned = [line for line in definition.explain(marked).splitlines() if "no bound" in line]
+        warned = [line for line in definition.explain(marked).splitlines() if "unbounded" in line]
         assert len(warned) == 1, kind
         assert str(window) in warned[0], kind
 

@@ -205,6 +205,6 @@ def test_differences_are_named() -> None:
     before = '{"buckets":16,"by":["k"],"columns":{"a":{"operator":"sum"}}}'
     now = '{"buckets":8,"columns":{"a":{"operator":"max"},"b":1}}'
     assert differences(before, now) == (
-        'buckets was 16 and is 8; by was ["k"] and is gone; '
+        'buckets was 16 and is 8; by was ["k"] and is removed; '
         'columns.a was {"operator": "sum"} and is {"operator": "max"}; and 1 more'
     )

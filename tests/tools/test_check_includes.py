@@ -40,33 +40,33 @@ def test_a_clean_tree_passes(tmp_path: Path) -> None:
         (
             "operators/max.hpp",
             '#include "slidefold/algorithms/daba.hpp"',
-            "operators/max.hpp must not see include/slidefold/algorithms/daba.hpp",
+            "operators/max.hpp must not include include/slidefold/algorithms/daba.hpp",
         ),
         (
             "algorithms/daba.hpp",
             '#  include "../operators/max.hpp"',
-            "algorithms/daba.hpp must not see include/slidefold/operators/max.hpp",
+            "algorithms/daba.hpp must not include include/slidefold/operators/max.hpp",
         ),
         (
             "storage/ring.hpp",
             '#include "slidefold/operators/max.hpp"',
-            "algorithms/daba.hpp must not see include/slidefold/operators/max.hpp "
+            "algorithms/daba.hpp must not include include/slidefold/operators/max.hpp "
             "(through include/slidefold/storage/ring.hpp)",
         ),
         (
             "columns/rows.hpp",
             '#include "slidefold/operators/max.hpp"\n#include "slidefold/algorithms/daba.hpp"',
-            "columns/rows.hpp sees both operators and algorithms; only the bindings may",
+            "columns/rows.hpp includes both operators and algorithms; only the bindings may",
         ),
         (
             "operator.hpp",
             "#include <Python.h>",
-            "operator.hpp includes Python.h; only the bindings may know Python",
+            "operator.hpp includes Python.h; only the bindings may include Python",
         ),
         (
             "columns/rows.hpp",
             "#include <nanobind/ndarray.h>",
-            "columns/rows.hpp includes nanobind/ndarray.h; only the bindings may know Python",
+            "columns/rows.hpp includes nanobind/ndarray.h; only the bindings may include Python",
         ),
         (
             "operator.hpp",

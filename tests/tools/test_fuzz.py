@@ -38,7 +38,7 @@ def test_a_short_run() -> None:
     assert done.returncode == 0
     first, *_, last = done.stdout.splitlines()
     assert first == "fuzz: python -m tools.fuzz --seed 7"
-    assert last == "fuzz: nothing found"
+    assert last == "fuzz: no failure"
 
 
 def test_rounds_of_every_kind() -> None:
@@ -191,4 +191,4 @@ def test_a_process_that_dies_is_named() -> None:
     total = run_rounds(dies, 1, workers=2, count=10**9, seconds=None, tell=lambda total: None)
     assert total.failed == 3
     assert total.failure is not None
-    assert total.failure.told == "the process died with exit code 21"
+    assert total.failure.message == "the process died with exit code 21"

@@ -1,8 +1,8 @@
-"""Kill a stream again and again, and compare what it wrote in the end: `make crash`.
+"""Kill a stream many times, and check its results at the end: `make crash`.
 
-The query reads files and writes files. It is killed with -9 at random moments: the whole job, only
-its Java, or a Python worker. Each time it is started again on what is left. At the end every row
-must have come out once, with the results of a run over the accepted rows.
+The query reads and writes files. It is killed with SIGKILL at random moments: the whole job, its
+Java process, or a Python worker. After each kill it is started again from its checkpoint. At the
+end every row must have been emitted once, with the results of a batch run over the accepted rows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tools.crash.processes import kill, kill_session, of_session, workers
 from tools.crash.workload import add_file, faults, rows
 
 ROOT = Path(__file__).parents[2]
-# Files that the query always has before it, so that it is busy when it is killed.
+# The query always has this many unread files, so that it is busy when it is killed.
 AHEAD = 12
-# A job that says nothing for so long hangs, which is a fault too.
+# A job without progress for this many seconds hangs, which is a fault too.
 PATIENCE = 900.0
 
 
 class Job:
-    """One life of the query."""
+    """One process of the query."""
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-m", "tools.crash.job", str(folder)]
@@ -49,30 +49,30 @@ class Job:
             text=True,
             start_new_session=True,
         )
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.reader = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
         self.reader.start()
 
     def _read(self, lines: IO[str]) -> None:
         with lines:
-            self.said.extend(line.strip() for line in lines)
+            self.lines.extend(line.strip() for line in lines)
 
     def wait(self, seconds: float, word: str | None = None) -> bool:
-        """Wait until the job has said a word or ended; False if neither."""
+        """Wait until the job has printed a word or ended; return False if neither."""
         end = monotonic() + seconds
         while monotonic() < end:
-            if self.ended() or word in self.said:
+            if self.ended() or word in self.lines:
                 return True
             sleep(0.02)
         return False
 
     def ended(self) -> bool:
-        """Tell whether the job is over, and leave its number taken: it names the session."""
+        """Tell whether the job has ended, without reaping it: its pid identifies the session."""
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self.process.pid, options) is not None
 
     def close(self) -> None:
-        """End the job and all that it started."""
+        """Kill the job and all processes that it started."""
         kill_session(self.process.pid)
         self.process.wait()
         self.reader.join()
@@ -80,7 +80,7 @@ class Job:
 
 
 class Crash:
-    """A stream, its files, and who kills it."""
+    """A stream, its files, and the kills so far."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.seed, self.random = folder, seed, Random(seed)
@@ -89,20 +89,20 @@ class Crash:
         (folder / "in").mkdir(parents=True)
 
     def feed(self, count: int) -> None:
-        """Give the query more files."""
+        """Write more input files."""
         for _ in range(count):
             table = rows(self.seed, len(self.batches))
             add_file(self.folder / "in", table, len(self.batches))
             self.batches.append(table)
 
     def read(self) -> int:
-        """Return how many files the query has begun to read."""
+        """Return how many files the query has started to read."""
         offsets = self.folder / "checkpoint" / "sources" / "0"
         numbers = [int(path.name.partition(".")[0]) for path in offsets.glob("[0-9]*")]
         return max(numbers, default=-1) + 1
 
     def live(self, worker_kills: int, last: bool) -> None:
-        """Start the query once; kill workers, then the job, unless this life is the last."""
+        """Start the query once; kill workers, then the job, unless `last` is set."""
         while len(self.batches) < self.read() + AHEAD and not last:
             self.feed(1)
         job = Job(self.folder)
@@ -111,9 +111,9 @@ class Crash:
                 raise TimeoutError("the job did not start")
             for _ in range(worker_kills):
                 self._let_run(job, self.random.choice((0, 0, 1)))
-                found = workers(job.process.pid)
-                if found:
-                    kill(self.random.choice(found))
+                pids = workers(job.process.pid)
+                if pids:
+                    kill(self.random.choice(pids))
                     self.kills["worker"] += 1
             if last:
                 if not job.wait(PATIENCE):
@@ -126,7 +126,7 @@ class Crash:
             job.close()
 
     def _let_run(self, job: Job, batches: int) -> None:
-        """Wait for so many batches to begin, then for a moment of the next one."""
+        """Wait until `batches` more batches have started, then a random moment longer."""
         begun, end = self.read() + batches, monotonic() + PATIENCE
         while self.read() < begun and not job.ended() and monotonic() < end:
             sleep(0.05)
@@ -134,7 +134,8 @@ class Crash:
 
     def _kill_job(self, job: Job) -> None:
         how = self.random.choice(("job", "java"))
-        java = [pid for pid, said in of_session(job.process.pid).items() if "java" in said[:200]]
+        processes = of_session(job.process.pid).items()
+        java = [pid for pid, command in processes if "java" in command[:200]]
         if how == "java" and java:
             kill(java[0])
         else:
@@ -142,7 +143,7 @@ class Crash:
         self.kills[how] += 1
 
     def finish(self) -> list[str]:
-        """Let the query end in peace; return what is wrong with its results."""
+        """Let the query end without kills; return the faults in its results."""
         result = self.folder / RESULT
         for _ in range(5):
             self.live(0, last=True)
@@ -152,7 +153,7 @@ class Crash:
 
 
 def run(folder: Path, seed: int, kills: int, tell: bool = True) -> tuple[Counter[str], list[str]]:
-    """Kill a query so many times; return the kills by kind, and what is wrong in the end."""
+    """Kill a query `kills` times; return the kills by kind, and the faults at the end."""
     crash = Crash(folder, seed)
     while crash.kills.total() < kills:
         left = kills - crash.kills.total() - 1
@@ -163,19 +164,19 @@ def run(folder: Path, seed: int, kills: int, tell: bool = True) -> tuple[Counter
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the crash test; return 1 if a row was lost, doubled or wrong."""
+    """Run the crash test; return 1 if a row was lost, duplicated or wrong."""
     parser = argparse.ArgumentParser(prog="python -m tools.crash", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=None)
     chosen = parser.parse_args(arguments)
     seed = secrets.randbits(32) if chosen.seed is None else chosen.seed
-    # Who is asked to end ends what it started.
+    # On SIGTERM, exit normally, so that the processes of the job are killed too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(f"crash: python -m tools.crash --kills {chosen.kills} --seed {seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="slidefold-crash-") as folder:
         kills, wrong = run(Path(folder) / "stream", seed, chosen.kills)
-    said = ", ".join(f"{kind} {count}" for kind, count in sorted(kills.items()))
-    print(f"crash: {kills.total()} kills ({said}), {'; '.join(wrong) or 'all rows are right'}")
+    by_kind = ", ".join(f"{kind} {count}" for kind, count in sorted(kills.items()))
+    print(f"crash: {kills.total()} kills ({by_kind}), {'; '.join(wrong) or 'all rows are right'}")
     return 1 if wrong else 0
 
 

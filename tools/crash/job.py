@@ -1,7 +1,7 @@
 """The query of the crash test, in a process that may be killed: `python -m tools.crash.job FOLDER`.
 
-It runs over the files that are there, says how far it is, and at the end writes all results that
-count into one file.
+It reads the available files, prints its progress, and at the end writes all committed results to
+one file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESULT = "result.parquet"
 
 
 def session() -> Any:
-    """Return a small session in which a task whose worker dies is tried again."""
+    """Return a small session that retries a task whose worker dies."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -37,7 +37,7 @@ def session() -> Any:
 
 
 def main(folder: Path) -> None:
-    """Run the query until its source is used up."""
+    """Run the query until it has read all files."""
     warnings.simplefilter("ignore")
     spark = session()
     source = str(folder / "in")

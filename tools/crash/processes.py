@@ -1,4 +1,4 @@
-"""Processes of a session, found in /proc: drivers, their Java, its Python workers."""
+"""Find the processes of a session in /proc: the driver, its Java process, its Python workers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 def of_session(leader: int) -> dict[int, str]:
     """Return the processes of a session and their command lines."""
-    found = {}
+    commands = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            # After the name, which may hold anything: state, parent, group, session.
+            # After the name, which may contain any character: state, parent, group, session.
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == leader and fields[0] != "Z":
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
-                found[int(entry.name)] = command.decode(errors="replace")
-    return found
+                commands[int(entry.name)] = command.decode(errors="replace")
+    return commands
 
 
 def workers(leader: int) -> list[int]:
-    """Return the Python workers of a session; the daemon that forks them is not among them."""
+    """Return the Python workers of a session, without the daemon that forks them."""
     daemons = [pid for pid, command in of_session(leader).items() if "pyspark.daemon" in command]
     parents = {pid: _parent(pid) for pid in daemons}
     return [pid for pid in daemons if parents[pid] in parents]
@@ -38,7 +38,7 @@ def kill_session(leader: int) -> None:
 
 
 def kill(pid: int) -> None:
-    """Kill a process with -9, if it is still there."""
+    """Kill a process with SIGKILL if it still exists."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 

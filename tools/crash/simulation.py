@@ -1,10 +1,10 @@
-"""A stream without Spark: attempts that fail, are aborted and retried, while caches live on.
+"""Simulate a stream without Spark: attempts fail, are aborted and retried, while caches survive.
 
-Each seed is one stream of one bucket. A batch is attempted by any of three workers, each with its
-cache, until an attempt is committed. An attempt may fail at any of its writes, or finish and be
-aborted: then the state is rolled back, the worker and its cache are not. A retry brings other rows,
-which is more than Spark does to us. In the end what was committed must be what a run over all
-accepted rows gives, every row once; and each batch must be what it is without any fault.
+Each seed is one stream of one bucket. Any of three workers, each with its own cache, attempts a
+batch until an attempt is committed. An attempt may fail at any write, or finish and be aborted:
+then the state is rolled back, but the worker and its cache are not. A retry brings other rows,
+which Spark never does. At the end the committed results must equal a run over all accepted rows,
+every row once. Each batch must equal the same batch without faults.
 
     python -m tools.crash.simulation --seeds 10000
 """
@@ -60,21 +60,21 @@ CASES: tuple[tuple[sf.Rolling, str, tuple[str, ...]], ...] = (
 
 
 class AttemptError(Exception):
-    """The attempt fails here."""
+    """Raised where an attempt fails."""
 
 
 class MemoryStore(DictStore):
-    """The states of a bucket; fails at its n-th write if told so."""
+    """The states of a bucket; fails when `writes_left` is used up."""
 
     def __init__(self) -> None:
         super().__init__()
         self.writes_left: int | None = None
 
     def copy(self) -> MemoryStore:
-        """Return a store that can be thrown away."""
-        made = MemoryStore()
-        made.head, made.entries, made.marks = self.head, dict(self.entries), dict(self.marks)
-        return made
+        """Return a copy that can be discarded."""
+        store = MemoryStore()
+        store.head, store.entries, store.marks = self.head, dict(self.entries), dict(self.marks)
+        return store
 
     def _write(self) -> None:
         if self.writes_left is not None:
@@ -101,21 +101,21 @@ class MemoryStore(DictStore):
 
 @dataclass
 class Report:
-    """What came of one seed, or of many."""
+    """The outcome of one seed, or of many."""
 
     seeds: int = 0
     wrong: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Report) -> None:
-        """Add what came of others."""
+        """Add the outcome of other seeds."""
         self.seeds += other.seeds
         self.wrong += other.wrong
         self.counts += other.counts
 
 
 def simulate(seed: int, batches: int = BATCHES) -> Report:
-    """Run one stream, and compare what came out with a run over what was accepted."""
+    """Run one stream, and compare its results with a run over the accepted rows."""
     random = Random(seed)
     definition, emit, id = CASES[seed % len(CASES)]
     maker = maker_of(definition, SCHEMA, emit, id, slack=random.choice((5, 40, 10_000)))
@@ -134,7 +134,7 @@ def simulate(seed: int, batches: int = BATCHES) -> Report:
             if not ends and random.random() < 0.8:
                 rows = _rows(random, watermark, ids)
                 ids += rows.num_rows
-            # The watermark of a batch is the same in all its attempts; here it need not be.
+            # In Spark the watermark of a batch is the same in all attempts; here it may differ.
             moved = _END if ends else _moved(random, watermark)
             attempt = store.copy()
             if random.random() < 0.15:
@@ -154,12 +154,12 @@ def simulate(seed: int, batches: int = BATCHES) -> Report:
         store, watermark = attempt, moved
         good, bad = judge(SCHEMA.empty_table() if rows is None else rows, "t", moved)
         if _lines(outcome.due) != _lines(undisturbed.take(good, moved)):
-            report.wrong.append(f"seed {seed}: batch {number} is not what it is undisturbed")
+            report.wrong.append(f"seed {seed}: batch {number} differs from a run without faults")
         _count(report, outcome)
         emitted.append(outcome.due)
         asleep = wake is None or moved is None or moved < wake
         if rows is None and asleep and outcome.due.num_rows:
-            report.wrong.append(f"seed {seed}: rows were due before the timer")
+            report.wrong.append(f"seed {seed}: results were ready before the timer")
         wake = outcome.wake
         if rows is not None:
             accepted.append(good)
@@ -170,12 +170,12 @@ def simulate(seed: int, batches: int = BATCHES) -> Report:
     history = pa.concat_tables([SCHEMA.empty_table(), *accepted])
     if history.num_rows + late != taken:
         report.wrong.append(f"seed {seed}: rows are neither accepted nor late")
-    found = _lines(pa.concat_tables(emitted))
-    expected = _lines(definition.run(history)) if emit == "final" else found
-    if found != expected:
-        lost, more = expected - found, found - expected
+    results = _lines(pa.concat_tables(emitted))
+    expected = _lines(definition.run(history)) if emit == "final" else results
+    if results != expected:
+        lost, more = expected - results, results - expected
         report.wrong.append(f"seed {seed}: {lost.total()} rows lost, {more.total()} too many")
-    report.counts["rows"] += found.total()
+    report.counts["rows"] += results.total()
     return report
 
 
@@ -235,8 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             total.add(report)
             if total.seeds % 1000 == 0:
                 print(f"simulation: {total.seeds:,} seeds, {len(total.wrong)} wrong", flush=True)
-    said = ", ".join(f"{name} {count:,}" for name, count in sorted(total.counts.items()))
-    print(f"simulation: {total.seeds:,} seeds, {len(total.wrong)} wrong; {said}")
+    counts = ", ".join(f"{name} {count:,}" for name, count in sorted(total.counts.items()))
+    print(f"simulation: {total.seeds:,} seeds, {len(total.wrong)} wrong; {counts}")
     for line in total.wrong[:10]:
         print(line)
     return 1 if total.wrong else 0

@@ -1,4 +1,4 @@
-"""What the crash test runs: rows that come late and in pieces, and what must come of them."""
+"""The input of the crash test, with late rows, and the check of its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FEATURES = sf.rolling(
 
 
 def rows(seed: int, number: int) -> Any:
-    """Return the rows of one file: 30 seconds of a stream, some a little late and some too late."""
+    """Return the rows of one file: 30 seconds of a stream, some out of order and some late."""
     rng = np.random.default_rng((seed, number))
     late = rng.choice([0, 10 * SECOND, 90 * SECOND], ROWS, p=[0.7, 0.25, 0.05])
     times = START + number * 30 * SECOND + rng.integers(0, 30 * SECOND, ROWS) - late
@@ -46,7 +46,7 @@ def rows(seed: int, number: int) -> Any:
 
 
 def add_file(folder: Path, table: Any, number: int) -> None:
-    """Write a file that Spark reads after all earlier ones, and never half of it."""
+    """Write a file atomically, so that Spark reads it whole and after all earlier files."""
     hidden = folder / f".{number:06}.parquet"
     pq.write_table(table, hidden)
     os.utime(hidden, (1_500_000_000 + number,) * 2)
@@ -54,9 +54,9 @@ def add_file(folder: Path, table: Any, number: int) -> None:
 
 
 def judged(batches: list[Any], on: str, delay: int) -> tuple[Any, int]:
-    """Return the rows that are accepted, and the last watermark: Spark's rules, written again.
+    """Return the accepted rows and the last watermark, computed independently by Spark's rules.
 
-    Each batch is judged by the newest time of those before it, in whole milliseconds.
+    The watermark of a batch follows from the newest time of earlier batches, in milliseconds.
     """
     accepted, newest, watermark = [], None, None
     for batch in batches:
@@ -75,21 +75,21 @@ def judged(batches: list[Any], on: str, delay: int) -> tuple[Any, int]:
     return pa.concat_tables(accepted), watermark
 
 
-def faults(batches: list[Any], found: Any) -> list[str]:
-    """Compare what a stream wrote with what it was given; return what is wrong."""
+def faults(batches: list[Any], results: Any) -> list[str]:
+    """Compare the results of a stream with its input; return the faults."""
     given = pa.concat_tables(batches)
     accepted, watermark = judged(batches, "ts", DELAY)
     expected = FEATURES.run(accepted)
     expected = expected.filter(pc.less_equal(expected["ts"].cast(pa.int64()), watermark))
-    in_time = found.filter(pc.invert(found["late"])).select(expected.column_names)
-    late = found.filter(found["late"])
+    in_time = results.filter(pc.invert(results["late"])).select(expected.column_names)
+    late = results.filter(results["late"])
     wrong = []
     for what, left, right in (
         ("results", in_time, expected.cast(in_time.schema)),
         ("late rows", late.select(given.column_names), _others(given, accepted, late.schema)),
     ):
-        have, want = (Counter(map(str, table.to_pylist())) for table in (left, right))
-        lost, more = want - have, have - want
+        actual, wanted = (Counter(map(str, table.to_pylist())) for table in (left, right))
+        lost, more = wanted - actual, actual - wanted
         if lost or more:
             wrong.append(f"{what}: {lost.total()} lost, {more.total()} too many")
     return wrong

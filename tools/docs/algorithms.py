@@ -13,7 +13,7 @@ from slidefold import reference
 from tools.docs.curves import SHOWN, WORDS, measured, rows, source
 from tools.docs.words import header, invariants, paragraph, wrapped
 
-# Every algorithm with a page, by its native name; a keyed set is many windows, and has one too.
+# Every algorithm with a page, by its native name.
 CLASSES: dict[str, type[Any]] = {
     **sf.algorithms.REGISTRY,
     "sba": sf.algorithms.Sba,
@@ -23,13 +23,13 @@ CLASSES: dict[str, type[Any]] = {
 
 
 def readable(name: str) -> ModuleType:
-    """The module of the readable version."""
+    """Return the module of the reference implementation."""
     kind = getattr(reference, CLASSES[name].__name__)
     return importlib.import_module(kind.__module__)
 
 
 def part(name: str, which: str) -> str:
-    """A part of a readable version's header."""
+    """Return a part of the reference implementation's header."""
     module = readable(name)
     if which == "invariants":
         return invariants(module)
@@ -39,34 +39,34 @@ def part(name: str, which: str) -> str:
 
 
 def measured_table(name: str) -> str:
-    """What was measured of an in-order algorithm."""
+    """Return the measurements of an in-order algorithm as a table."""
     lines = ["| measured | |", "|---|---|"]
     lines += [f"| {what} | {number} |" for what, number in measured(name)]
     operator = WORDS[SHOWN[name][0]]
     remark = (
-        f"The operator is the {operator}; a step is evict, insert and query. Combines are "
-        "counted when this page is generated. The worst time is that of the slowest step when each "
-        "step counts with its fastest of five rounds, so that it is the algorithm's and not the "
-        f"machine's. From {source('latency')}."
+        f"The operator is the {operator}; a step is evict, insert and query. Combines are counted "
+        "when this page is generated. The worst time is that of the slowest step, where each step "
+        "counts with its fastest time of five rounds, which removes noise of the machine. "
+        f"From {source('latency')}."
     )
     return "\n".join([*lines, "", wrapped(remark)])
 
 
 def late_data() -> str:
-    """The time that late events take, where it was recorded."""
+    """Return the plot of the time of late events, if it was recorded."""
     if not rows("late_data"):
-        return "How long that takes is not recorded yet: `make bench BENCH=late_data` measures it."
+        return "The time is not recorded yet: `make bench BENCH=late_data` measures it."
     picture = "![Time of a late event](../img/curve-late-time.svg)"
     return f"{picture}\n\n{wrapped('From ' + source('late_data') + '.')}"
 
 
 def overview() -> str:
-    """A row for each algorithm: its page and what its class says."""
+    """Return a table with the page and the summary of each algorithm."""
     lines = ["| algorithm | in short |", "|---|---|"]
     for name, kind in CLASSES.items():
-        said = (inspect.getdoc(kind) or "").split("\n\n")[0]
+        summary = (inspect.getdoc(kind) or "").split("\n\n")[0]
         page = name.replace("_", "-")
-        lines.append(f"| [`{kind.__name__}`]({page}.md) | {' '.join(said.split())} |")
+        lines.append(f"| [`{kind.__name__}`]({page}.md) | {' '.join(summary.split())} |")
     return "\n".join(lines)
 
 
@@ -74,7 +74,7 @@ REGION = re.compile(r"(<!-- generated: ([^>]*?) -->\n).*?(<!-- end -->)", re.DOT
 
 
 def region(words: str) -> str:
-    """What stands between the marks `generated: <words>` and `end`."""
+    """Return the text between the marks `generated: <words>` and `end`."""
     kind, _, name = words.partition(" ")
     if kind == "overview":
         return overview()
@@ -88,5 +88,5 @@ def region(words: str) -> str:
 
 
 def filled(text: str) -> str:
-    """A page with its generated regions as they should be."""
+    """Return a page with its generated regions up to date."""
     return REGION.sub(lambda match: f"{match[1]}{region(match[2])}\n{match[3]}", text)

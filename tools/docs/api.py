@@ -1,4 +1,4 @@
-"""The API reference, made from docstrings while the site is built."""
+"""The API reference, generated from docstrings while the site is built."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from tools.docs.words import markdown, signature
 
 HEAD = """# API
 
-Everything that `import slidefold as sf` offers, from its docstrings. The operators have
-[a page of their own](operators.md).
+Everything in `import slidefold as sf`, from its docstrings. The operators have
+[their own page](operators.md).
 """
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Definitions over tables": ("rolling", "Rolling", "Over", "Live"),
     "Windows": ("time", "rows", "delta", "session", "punctuated"),
     "One live window": ("Window", "plan", "Plan"),
-    "Operators of your own": ("operator", "Fold", "check", "Report"),
+    "Your own operators": ("operator", "Fold", "check", "Report"),
     "Results of sketches": ("BloomFilter", "CountMinSketch", "Moments", "NaiveBayesModel"),
 }
 SHOWN_ELSEWHERE = {
     *BUILT_IN,
     *("approx_quantile", "theta", "frequent_items", "struct", "Operator"),
     *("algorithms", "errors"),
-    *("Time", "Rows", "Delta", "Session", "Punctuated"),  # what the functions of these names make
+    *("Time", "Rows", "Delta", "Session", "Punctuated"),  # results of the functions of these names
 }
 
 
 def leftovers() -> list[str]:
-    """Public names that no section has: they get one of their own."""
+    """Return the public names that are in no section."""
     placed = {name for names in SECTIONS.values() for name in names}
     return [name for name in sf.__all__ if name not in placed | SHOWN_ELSEWHERE]
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [HEAD]
     sections = dict(SECTIONS)
     if leftovers():
@@ -52,7 +52,7 @@ def page() -> str:
         value = getattr(sf.algorithms, name)
         if callable(value):
             parts += item(value, name)
-    parts.append("## Errors\n\nFrom `slidefold.errors`. Every one is a `SlidefoldError`.\n")
+    parts.append("## Errors\n\nFrom `slidefold.errors`. Each is a `SlidefoldError`.\n")
     for name, value in vars(sf.errors).items():
         if isinstance(value, type):
             bases = ", ".join(f"`{base.__name__}`" for base in value.__bases__)
@@ -61,7 +61,7 @@ def page() -> str:
 
 
 def item(value: Any, name: str) -> Iterator[str]:
-    """A function, or a class with its methods."""
+    """Yield the text of a function, or of a class with its methods."""
     yield f"### {name.removeprefix('sf.')}\n"
     yield f"```text\n{signature(value, name)}\n```\n"
     yield markdown(value.__doc__ or "") + "\n"
@@ -74,7 +74,7 @@ def item(value: Any, name: str) -> Iterator[str]:
 
 
 def methods(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
-    """The public methods and properties that have a docstring: name, docstring, how to call it."""
+    """Yield the name, docstring and signature of each documented public method or property."""
     seen: set[str] = set()
     for base in kind.__mro__:
         if not base.__module__.startswith("slidefold"):

@@ -1,4 +1,4 @@
-"""The steps of Sba and Pba, which push and slide by themselves."""
+"""Traces of Sba and Pba, whose `push` also evicts and queries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw_boundary(kind: type[Any]) -> str:
         here, there = operator.combines, operator.elsewhere
         result = window.push(letter)
         for chunk in window.core.chunks:
-            chunk.wait()  # what another thread still combines belongs to this push
+            chunk.wait()  # combines on another thread belong to this push
         here, there = operator.combines - here, operator.elsewhere - there
         window.check()
         cost = plural(here, "combine") + (f", {there} elsewhere" if kind.threaded else "")

@@ -1,4 +1,4 @@
-"""Curves of `benchmarks/results/*.json`, and of combines that are counted here and now."""
+"""Plots of `benchmarks/results/*.json`, and of combines that are counted on generation."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Plot:
     """Lines over logarithmic axes."""
 
     title: str
-    across: str  # what the x axis is
+    across: str  # the title of the x axis
     lines: dict[str, Points]  # in the order of the legend; the first one is drawn thicker
 
     def draw(self) -> str:
-        """The picture, with a legend at the right."""
+        """Return the picture, with a legend on the right."""
         picture = Drawing(self.title)
         xs = [math.log2(x) for points in self.lines.values() for x, _ in points]
         ys = [y for points in self.lines.values() for _, y in points]
@@ -69,7 +69,7 @@ class Plot:
 
 
 def _ticks(least: float, most: float) -> list[float]:
-    """Round numbers from below the least to above the most: 1, 2, 5, 10, 20, ..."""
+    """Return round numbers from below the least to above the most: 1, 2, 5, 10, 20, ..."""
     powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
     every = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
     start = max(tick for tick in every if tick <= least)
@@ -78,16 +78,16 @@ def _ticks(least: float, most: float) -> list[float]:
 
 
 def rows(figure: str) -> list[dict[str, Any]]:
-    """The recorded rows of a figure; none if it was not recorded yet."""
+    """Return the recorded rows of a figure; none if it is not recorded yet."""
     path = RESULTS / f"{figure}.json"
     if not path.exists():
         return []
-    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    return found
+    recorded: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return recorded
 
 
 def source(figure: str) -> str:
-    """Where numbers come from, in one sentence."""
+    """Return the file, date, commit and machine of the numbers of a figure."""
     document = json.loads((RESULTS / f"{figure}.json").read_text(encoding="utf-8"))
     machine = document["machine"]
     return (
@@ -96,7 +96,7 @@ def source(figure: str) -> str:
     )
 
 
-# The operator that an algorithm is shown with, and whom it is compared with.
+# The operator that an algorithm is shown with, and the algorithms that it is compared with.
 SHOWN: dict[str, tuple[str, tuple[str, ...]]] = {
     "recalc": ("sum", ("two_stacks_lite",)),
     "subtract_on_evict": ("sum_int64", ("two_stacks_lite", "daba_lite", "recalc")),
@@ -116,7 +116,7 @@ WORDS = {"sum": "sum of float64", "max": "max of float64", "sum_int64": "sum of 
 
 
 def throughput(name: str) -> str:
-    """Time a row of a whole column, against the window; `all` compares everybody."""
+    """Plot the time per row over a whole column against the window; `all` shows all algorithms."""
     operator, others = ("sum", (*EVERYBODY[1:], "flat_fat")) if name == "all" else SHOWN[name]
     lines: dict[str, Points] = {
         side: [
@@ -126,20 +126,20 @@ def throughput(name: str) -> str:
         ]
         for side in (EVERYBODY[0] if name == "all" else name, *others)
     }
-    title = f"slide() over a column, {WORDS[operator]}: ns a row"
+    title = f"slide() over a column, {WORDS[operator]}: ns per row"
     return Plot(title, "rows in the window", lines).draw()
 
 
-# ---- what is counted -----------------------------------------------------------------------------
+# ---- counted combines ----------------------------------------------------------------------------
 
 DISTANCES = tuple(2**power for power in range(15))
 
 
 def late_combines() -> str:
-    """Combines of an insert and an evict so many times away from the young end of a tree."""
+    """Plot the combines of an insert and an evict against the distance from the young end."""
     size = 2 * DISTANCES[-1]
     lines: dict[str, Points] = {}
-    trees: dict[str, Any] = {  # of the same arities
+    trees: dict[str, Any] = {  # with equal arities
         "Fiba": sf.algorithms.Fiba(sf.sum(), min_arity=4, max_arity=8, counted=True),
         "BTree": sf.algorithms.BTree(sf.sum(), min_arity=4, counted=True),
     }
@@ -151,7 +151,7 @@ def late_combines() -> str:
 
 
 def _combines(tree: Any, near: int) -> float:
-    """The average over some places near a time, each left as it was found."""
+    """Return the average over some places near a time; each insert is evicted again."""
     places = range(near - 63, near + 1, 2) if near > 200 else (near - 1,)
     before = tree.combines
     for place in places:
@@ -164,7 +164,7 @@ STEPS_OF = 1000
 
 
 def counted(name: str) -> tuple[float, int]:
-    """The average and the most combines of a step, evict, insert and query, at 1,000 values."""
+    """Return the average and the most combines per step (evict, insert, query), at 1,000 values."""
     operator = {"subtract_on_evict": sf.sum(dtype="int64"), "slick_deque": sf.max()}.get(
         name, sf.sum()
     )
@@ -183,7 +183,7 @@ def counted(name: str) -> tuple[float, int]:
 
 
 def time_of(nanoseconds: float) -> str:
-    """A time in words: 25 ns, 1.2 us, 6.4 ms."""
+    """Format a time: 25 ns, 1.2 us, 6.4 ms."""
     for unit, size in (("ms", 1e6), ("us", 1e3)):
         if nanoseconds >= size:
             return f"{nanoseconds / size:.3g} {unit}"
@@ -191,28 +191,28 @@ def time_of(nanoseconds: float) -> str:
 
 
 def measured(name: str) -> list[tuple[str, str]]:
-    """What is counted and was recorded of an in-order algorithm: (what, number)."""
-    found = []
+    """Return the counts and recorded measurements of an in-order algorithm: (what, number)."""
+    lines = []
     if name in sf.algorithms.REGISTRY:
         average, most = counted(name)
-        what = f"combines a step, {STEPS_OF:,} values: average, worst"
-        found.append((what, f"{average:.2f}, {most:,}"))
+        what = f"combines per step, {STEPS_OF:,} values: average, worst"
+        lines.append((what, f"{average:.2f}, {most:,}"))
     operator = SHOWN[name][0]
     for row in rows("latency"):
         if (row["operator"], row["side"]) == (operator, name):
-            what = f"time of a step, {row['window']:,} values: median, 99.9%, worst"
+            what = f"time per step, {row['window']:,} values: median, 99.9%, worst"
             steps = (row["p50_ns"], row["p99_9_ns"], row["steady_max_ns"])
-            found.append((what, ", ".join(map(time_of, steps))))
+            lines.append((what, ", ".join(map(time_of, steps))))
     for row in rows("memory"):
         if (row["operator"], row["side"]) == (operator, name):
             share = row["nbytes"] / row["window"]
-            what = f"bytes a value, {row['window']:,} values of {row['state_bytes']} bytes"
-            found.append((what, f"{share:.1f}"))
-    return found
+            what = f"bytes per value, {row['window']:,} values of {row['state_bytes']} bytes"
+            lines.append((what, f"{share:.1f}"))
+    return lines
 
 
 def two_threads() -> str:
-    """Sba and Pba over long windows."""
+    """Plot Sba and Pba over long windows."""
     lines: dict[str, Points] = {
         side: [
             (row["window"], 1e3 / row["million_rows_per_second"])
@@ -221,11 +221,11 @@ def two_threads() -> str:
         ]
         for side in ("pba", "sba")
     }
-    return Plot("one and two threads over a column: ns a row", "rows in the window", lines).draw()
+    return Plot("one and two threads over a column: ns per row", "rows in the window", lines).draw()
 
 
 def late_throughput() -> str | None:
-    """Slides of a tree against the distance of late events, where that was recorded."""
+    """Plot the time of a tree's slide against the distance of late events, if recorded."""
     lines: dict[str, Points] = {}
     for row in rows("late_data"):
         if row["part"] == "distance, constant" and row["x"]:
@@ -233,4 +233,4 @@ def late_throughput() -> str | None:
             lines.setdefault(row["side"], []).append((row["x"], 1e3 / speed))
     if not lines:
         return None
-    return Plot("late events into a tree: ns a slide", "places an event is late", lines).draw()
+    return Plot("late events in a tree: ns per slide", "places an event is late", lines).draw()

@@ -1,4 +1,4 @@
-"""Traces of what lies in a row: frame by frame, each one a step of an algorithm."""
+"""Draw the trace of an algorithm: one frame per step, with the cells of its structure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EDGE = 12.0
 
 @dataclass(frozen=True)
 class Cell:
-    """A box from column `at`, `wide` columns wide, in a line of its frame."""
+    """A box at column `at`, `wide` columns wide, on a line of its frame."""
 
     at: float
     text: str
@@ -34,22 +34,22 @@ class Cell:
 
 @dataclass
 class Frame:
-    """One step: what was done, what it cost, and how the structure looks then."""
+    """One step: what was done, what it cost, and the structure after it."""
 
     done: str
     cost: str
     cells: list[Cell]
-    marks: dict[float, str] = field(default_factory=dict)  # column -> what points there
+    marks: dict[float, str] = field(default_factory=dict)  # column -> the pointers there
     note: str = ""
 
     @property
     def lines(self) -> int:
-        """How many lines of cells there are."""
+        """The number of lines of cells."""
         return max((cell.line for cell in self.cells), default=0) + 1
 
 
 def draw(title: str, frames: Sequence[Frame], legend: Sequence[tuple[str, str]]) -> str:
-    """All frames one below the other, with a legend of (kind, meaning) on top."""
+    """Draw all frames from top to bottom, with a legend of (kind, meaning) on top."""
     picture = Drawing(title)
     columns = max(cell.at + cell.wide for frame in frames for cell in frame.cells)
     left = EDGE + 18 + max(max(len(f.done) * 7.1, len(f.cost) * 5.8) for f in frames)

@@ -1,4 +1,4 @@
-"""What mkdocs calls while it builds the site (mkdocs.yml, `hooks`)."""
+"""The hook that mkdocs calls while it builds the site (mkdocs.yml, `hooks`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tools.docs import api
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the API reference, which is in no folder."""
+    """Add the API reference, which is not a file in docs/."""
     files.append(File.generated(config, "reference/api.md", content=api.page()))
     return files

@@ -1,4 +1,4 @@
-"""Everything that is generated, by its path."""
+"""All generated files by path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def pictures() -> dict[str, str]:
-    """The SVG files by name."""
+    """Return the SVG files by name."""
     drawn = {f"trace-{name}": trace.draw() for name, trace in TRACES.items()}
     drawn |= {f"trace-{name}": draw_boundary(kind) for name, kind in BOUNDARY_TRACES.items()}
     drawn |= {f"trace-{name}": draw_tree(name) for name in STEPS}
@@ -27,18 +27,18 @@ def pictures() -> dict[str, str]:
 
 
 def generated(docs: Path = DOCS) -> dict[Path, str]:
-    """What each generated file, and each page with generated regions, should hold."""
-    found = {docs / name: text for name, text in pictures().items()}
+    """Return the expected text of each generated file and each page with generated regions."""
+    texts = {docs / name: text for name, text in pictures().items()}
     for page in sorted(docs.glob("**/*.md")):
         text = page.read_text(encoding="utf-8")
         if "<!-- generated:" in text:
-            found[page] = filled(text)
-    found[docs / "reference" / "operators.md"] = operators.page()
-    return found
+            texts[page] = filled(text)
+    texts[docs / "reference" / "operators.md"] = operators.page()
+    return texts
 
 
 def stale(docs: Path = DOCS) -> list[Path]:
-    """The files that are not as they should be."""
+    """Return the files that are out of date."""
     return [
         path
         for path, text in generated(docs).items()
@@ -47,7 +47,7 @@ def stale(docs: Path = DOCS) -> list[Path]:
 
 
 def write(docs: Path = DOCS) -> list[Path]:
-    """Write what is stale; return what was written."""
+    """Write the stale files, and return their paths."""
     wanted = generated(docs)
     old = stale(docs)
     for path in old:

@@ -1,4 +1,4 @@
-"""The few shapes that drawings and plots need, as SVG text that is the same on every run."""
+"""The shapes of drawings and plots, as SVG text that is the same on every run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ INK, FAINT = "#1f2937", "#6b7280"
 
 
 def number(value: float) -> str:
-    """A coordinate with at most one digit after the point."""
+    """Format a coordinate with at most one digit after the point."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 class Drawing:
-    """Shapes on a white card, which reads on a dark page too."""
+    """Shapes on a white card, which is readable on a dark page too."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -32,7 +32,7 @@ class Drawing:
         fill: str = INK,
         bold: bool = False,
     ) -> None:
-        """Words whose baseline is at y."""
+        """Add text with its baseline at y."""
         weight = ' font-weight="600"' if bold else ""
         self._shapes.append(
             f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" fill="{fill}" '
@@ -50,7 +50,7 @@ class Drawing:
         stroke: str = "#94a3b8",
         dashed: bool = False,
     ) -> None:
-        """A rectangle with slightly round corners."""
+        """Add a rectangle with slightly round corners."""
         dash = ' stroke-dasharray="3 3"' if dashed else ""
         self._shapes.append(
             f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" '
@@ -60,7 +60,7 @@ class Drawing:
     def line(
         self, points: Sequence[tuple[float, float]], *, stroke: str = FAINT, width: float = 1
     ) -> None:
-        """A line through points."""
+        """Add a line through points."""
         path = " ".join(f"{number(x)},{number(y)}" for x, y in points)
         self._shapes.append(
             f'<polyline points="{path}" fill="none" stroke="{stroke}" '
@@ -68,13 +68,13 @@ class Drawing:
         )
 
     def dot(self, x: float, y: float, *, fill: str, radius: float = 2.5) -> None:
-        """A filled circle."""
+        """Add a filled circle."""
         self._shapes.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" fill="{fill}"/>'
         )
 
     def done(self, width: float, height: float) -> str:
-        """The whole file."""
+        """Return the whole file."""
         size = f'width="{number(width)}" height="{number(height)}"'
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} '

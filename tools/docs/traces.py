@@ -1,6 +1,7 @@
-"""The steps of the in-order algorithms, taken from their readable versions as they run.
+"""Traces of the in-order algorithms, recorded while their reference implementations run.
 
-Values are letters and the operator is concatenation, so that a cell shows what it has folded.
+Values are letters and the operator is concatenation, so that a cell shows which values it has
+folded.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from tools.docs.frames import Cell, Frame, draw
 
 Legend = tuple[tuple[str, str], ...]
 Picture = tuple[list[Cell], dict[float, str], str]  # cells, marks, note
-Look = Callable[[Any, int], Picture]  # at a window after so many evictions
+Look = Callable[[Any, int], Picture]  # of a window and the number of evictions so far
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A history and how to look at the structure: i inserts, e evicts, q queries."""
+    """A history and a function that shows the structure: i inserts, e evicts, q queries."""
 
     kind: type[Any]
     history: str
     look: Look
     legend: Legend
-    numbers: tuple[int, ...] = ()  # for operators that compare: the values, instead of letters
+    numbers: tuple[int, ...] = ()  # values instead of letters, for operators that compare
 
     def draw(self) -> str:
         """Run the history and draw each step."""
@@ -51,7 +52,7 @@ class Trace:
             else:
                 done = f"query: {window.query()}"
             spent = operator.combines + operator.choices - before
-            window.check()  # it combines too
+            window.check()  # after counting, since it combines too
             cells, marks, note = self.look(window, evicted)
             what = "comparison" if self.numbers else "combine"
             frames.append(Frame(done, plural(spent, what), cells, marks, note))
@@ -59,31 +60,31 @@ class Trace:
 
 
 def plural(count: int, what: str) -> str:
-    """1 combine, 2 combines."""
+    """Return a count with its noun: 1 combine, 2 combines."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-# ---- how each structure looks -------------------------------------------------------------------
+# ---- the picture of each structure --------------------------------------------------------------
 
 
 def _gone(evicted: int) -> list[Cell]:
-    """The places of what has left, so that the window is seen to slide."""
+    """Return cells for evicted values, so that the window visibly slides."""
     return [Cell(at, ascii_lowercase[at], "gone") for at in range(evicted)]
 
 
 def recalc(window: Any, evicted: int) -> Picture:
-    """Values, and nothing else."""
+    """Show the values."""
     cells = [Cell(at, text, "value") for at, text in enumerate(window.values, evicted)]
     return _gone(evicted) + cells, {}, ""
 
 
 def subtract_on_evict(window: Any, evicted: int) -> Picture:
-    """Values, and the running aggregate."""
+    """Show the values and the running aggregate."""
     return recalc(window, evicted)[0], {}, f"running: {window.running or '-'}"
 
 
 def two_stacks(window: Any, evicted: int) -> Picture:
-    """The front stack lies with its top to the left, the back stack with its top to the right."""
+    """Show the front stack with its top on the left, the back stack with its top on the right."""
     items = [("front", item) for item in reversed(window.front)]
     items += [("back", item) for item in window.back]
     cells = _gone(evicted)
@@ -93,7 +94,7 @@ def two_stacks(window: Any, evicted: int) -> Picture:
 
 
 def two_stacks_lite(window: Any, evicted: int) -> Picture:
-    """One queue: aggregates before B, values behind it."""
+    """Show one queue: aggregates before B, values after it."""
     cells = [
         Cell(at, state, "front" if at < window.boundary else "value")
         for at, state in enumerate(window.queue, evicted)
@@ -117,7 +118,7 @@ def _sublist(at: Any, place: int) -> str:
 
 
 def daba(window: Any, evicted: int) -> Picture:
-    """Values above, aggregates below, in the five sublists."""
+    """Show values above and aggregates below, in the five sublists."""
     cells = _gone(evicted)
     for at, item in enumerate(window.queue, evicted):
         cells += [Cell(at, item.val, "value"), Cell(at, item.agg, _sublist(window.at, at), 1)]
@@ -125,7 +126,7 @@ def daba(window: Any, evicted: int) -> Picture:
 
 
 def daba_lite(window: Any, evicted: int) -> Picture:
-    """One state a value, in the five sublists, and two besides."""
+    """Show one state per value, in the five sublists, and two more."""
     cells = [
         Cell(at, state, _sublist(window.at, at)) for at, state in enumerate(window.queue, evicted)
     ]
@@ -136,7 +137,7 @@ def daba_lite(window: Any, evicted: int) -> Picture:
 
 
 def flat_fit(window: Any, evicted: int) -> Picture:
-    """What each slot has folded, and below it where that ends."""
+    """Show the aggregate of each slot, and below it where that ends."""
     cells = _gone(evicted)
     for at, slot in enumerate(window.queue, evicted):
         kind = "front" if slot.end > at + 1 else "value"
@@ -145,7 +146,7 @@ def flat_fit(window: Any, evicted: int) -> Picture:
 
 
 def slick_deque(window: Any, evicted: int) -> Picture:
-    """The window above, the candidates below."""
+    """Show the window above and the candidates below."""
     cells = [Cell(at, str(v), "value") for at, v in enumerate(window._shadow, evicted)]
     cells += [Cell(at, "", "gone") for at in range(evicted)]
     cells += [Cell(c.position, str(c.state), "front", 1) for c in window.candidates]
@@ -153,7 +154,7 @@ def slick_deque(window: Any, evicted: int) -> Picture:
 
 
 def flat_fat(window: Any, evicted: int) -> Picture:
-    """The tree over the slots of the ring: the root above."""
+    """Show the tree over the slots of the ring, with the root on top."""
     tree, cells, line = window.tree, [], 0
     level = 1
     while level <= tree.size:
@@ -169,7 +170,7 @@ def flat_fat(window: Any, evicted: int) -> Picture:
 
 
 def amta(window: Any, evicted: int) -> Picture:
-    """Perfect trees, the largest above; below them the stack, and what comes after T."""
+    """Show perfect trees, the largest on top; below them the stack, and the values after T."""
     top = max((node.level for node in window.nodes), default=0)
     cells = [
         Cell(start, state, "front" if level else "value", top - level, 2**level)

@@ -1,4 +1,4 @@
-"""The steps of the trees: nodes with their times, and what the aggregate of each one covers."""
+"""Traces of the trees: nodes with their times and aggregates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEANINGS = {
     "up": "up: its subtree",
 }
 
-# What happens: a method and its arguments. Letters are values, in the order of their times.
+# A method and its arguments. Values are letters, in time order.
 Step = tuple[str, Any]
 STEPS: dict[str, tuple[Step, ...]] = {
     "fiba": (
@@ -49,30 +49,30 @@ STEPS: dict[str, tuple[Step, ...]] = {
 
 
 def letter(time: int) -> str:
-    """The value at a time."""
+    """Return the value at a time."""
     return ascii_lowercase[time - 1]
 
 
 def draw_tree(name: str) -> str:
-    """Run the steps and draw the tree after each, one below the other."""
+    """Run the steps and draw the tree after each, from top to bottom."""
     kind = {"fiba": reference.Fiba, "btree": reference.BTree}[name]
     operator: Any = Counting(Concat())
     tree: Any = kind(operator)
     picture = Drawing(f"{kind.__name__}: a trace")
     kinds = tuple(MEANINGS) if name == "fiba" else ("up",)
     top, x, width = 12.0, EDGE, 0.0
-    for each in kinds:
-        picture.box(x, top, 14, 14, fill=FILLS[each])
-        picture.text(x + 19, top + 11, MEANINGS[each], size=11)
-        x += len(MEANINGS[each]) * 6.7 + 34
+    for meaning in kinds:
+        picture.box(x, top, 14, 14, fill=FILLS[meaning])
+        picture.text(x + 19, top + 11, MEANINGS[meaning], size=11)
+        x += len(MEANINGS[meaning]) * 6.7 + 34
         width = max(width, x)
     top += 36
     for step in STEPS[name]:
         before = operator.combines
-        said = _take(tree, *step)
+        caption = _take(tree, *step)
         spent = operator.combines - before
         tree.check()
-        picture.text(EDGE, top + 14, said, size=11.5, bold=True)
+        picture.text(EDGE, top + 14, caption, size=11.5, bold=True)
         picture.text(EDGE, top + 28, plural(spent, "combine"), size=9.5, fill=FAINT)
         before = operator.combines
         result = tree.query()
@@ -87,7 +87,7 @@ def draw_tree(name: str) -> str:
 
 
 def _take(tree: Any, method: str, what: Any) -> str:
-    """Do a step, and say it."""
+    """Run a step, and return its caption."""
     if method == "fill":
         for time in what:
             tree.insert(time, letter(time))
@@ -104,7 +104,7 @@ def _take(tree: Any, method: str, what: Any) -> str:
 
 
 def _lines(node: Any) -> tuple[str, str]:
-    """The times of a node with their values, and its aggregate."""
+    """Return the times of a node with their values, and its aggregate."""
     entries = zip(node.times, node.values, strict=True)
     return " ".join(f"{time}{value}" for time, value in entries), node.agg or "-"
 
@@ -122,7 +122,7 @@ def _kind(node: Any, fingers: bool) -> str:
 
 
 def _draw(picture: Drawing, tree: Any, fingers: bool, top: float) -> tuple[float, float]:
-    """Draw a tree; return its right end and its bottom."""
+    """Draw a tree; return its right edge and its bottom."""
     middles: dict[Any, float] = {}
     right = _place(tree.root, CAPTIONS, middles)
     depth = 0
@@ -143,7 +143,7 @@ def _draw(picture: Drawing, tree: Any, fingers: bool, top: float) -> tuple[float
 
 
 def _place(node: Any, left: float, middles: dict[Any, float]) -> float:
-    """Give each node of a subtree the middle of its box; return where the subtree ends."""
+    """Compute the middle of each node's box in a subtree; return where the subtree ends."""
     end = left
     for child in node.children:
         end = _place(child, end, middles)

@@ -1,4 +1,4 @@
-"""Docstrings and module headers as Markdown."""
+"""Convert docstrings and module headers to Markdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ INVARIANT = re.compile(r"^\s+I(\d+)\s+(.*)$")
 
 
 def header(module: Any) -> dict[str, str]:
-    """The parts of a module header: Layout, Invariants, Cost, Paper, as they are written."""
+    """Return the parts of a module header unchanged: Layout, Invariants, Cost, Paper."""
     text = inspect.getdoc(module) or ""
-    found = list(SECTION.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)]
+    sections = list(SECTION.finditer(text))
+    ends = [match.start() for match in sections[1:]] + [len(text)]
     parts = {}
-    for match, end in zip(found, ends, strict=True):
+    for match, end in zip(sections, ends, strict=True):
         note = match[2].strip()
         body = text[match.end() : end].rstrip("\n")
         parts[match[1]] = f"{note}: {body}" if note else body
@@ -25,7 +25,7 @@ def header(module: Any) -> dict[str, str]:
 
 
 def invariants(module: Any) -> str:
-    """The numbered invariants as a table; a remark in parentheses comes first."""
+    """Return the numbered invariants as a table, after the remark in parentheses."""
     rows: list[list[str]] = []
     remark = ""
     for line in header(module)["Invariants"].splitlines():
@@ -40,24 +40,24 @@ def invariants(module: Any) -> str:
             break  # a paragraph after the list is not part of it
     table = ["| | |", "|---|---|"]
     table += [f"| I{number} | {escaped(text)} |" for number, text in rows]
-    said = sentence(remark.strip("(): ")) + "\n\n" if remark.strip() else ""
-    return said + "\n".join(table)
+    before = sentence(remark.strip("(): ")) + "\n\n" if remark.strip() else ""
+    return before + "\n".join(table)
 
 
 def sentence(text: str) -> str:
-    """A full stop at the end, and a capital first letter unless that is a name."""
+    """Add a full stop, and capitalize the first letter unless it is a name."""
     named = text[1:2] == " " and text[0] != "a"
     first = text[:1] if named else text[:1].upper()
     return first + text[1:].rstrip(".;") + "."
 
 
 def escaped(text: str) -> str:
-    """What a cell of a table may hold."""
+    """Escape the text of a table cell."""
     return text.replace("|", "\\|").replace(" * ", " \\* ").replace("<", "&lt;")
 
 
 def paragraph(text: str) -> str:
-    """Wrapped paragraphs, with what Markdown would misread escaped."""
+    """Wrap paragraphs, and escape what Markdown would misread."""
     pieces = (sentence(" ".join(piece.split())) for piece in text.split("\n\n"))
     return "\n\n".join(
         wrapped(piece.replace(" * ", " \\* ").replace("<", "&lt;")) for piece in pieces
@@ -65,12 +65,12 @@ def paragraph(text: str) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Lines of at most 100 characters."""
+    """Wrap text to lines of at most 100 characters."""
     return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def markdown(doc: str) -> str:
-    """A docstring as Markdown: its examples become blocks."""
+    """Convert a docstring to Markdown: its examples become code blocks."""
     lines: list[str] = []
     inside = False
     for line in inspect.cleandoc(doc).splitlines():
@@ -87,7 +87,7 @@ def markdown(doc: str) -> str:
 
 
 def signature(function: Any, name: str) -> str:
-    """How a function is called, without types."""
+    """Return the signature of a function without types."""
     try:
         found = inspect.signature(function)
     except (TypeError, ValueError):

@@ -1,5 +1,5 @@
-"""Random histories for the trees, and damage for saved states: `make fuzz`.
+"""Test trees with random histories, and saved states with random damage: `make fuzz`.
 
-A run is made of rounds. All that a round does follows from the seed and the number of the round, so
-`python -m tools.fuzz --seed S --round N` does it again.
+A run consists of rounds. The seed and the number of a round determine everything it does, so
+`python -m tools.fuzz --seed S --round N` repeats it.
 """

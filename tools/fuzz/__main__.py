@@ -20,12 +20,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
     parser.add_argument("--state", action="store_true", help="damage saved states instead")
     parser.add_argument(
-        "--operations", type=int, metavar="N", help="how many (10 million; 1 million with --state)"
+        "--operations",
+        type=int,
+        metavar="N",
+        help="how many to run (default 10 million; 1 million with --state)",
     )
-    parser.add_argument("--seconds", type=float, metavar="S", help="stop after so long")
-    parser.add_argument("--seed", type=int, metavar="N", help="do what that seed did")
-    parser.add_argument("--round", type=int, metavar="N", help="only this round, in this process")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes (2)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="stop after S seconds")
+    parser.add_argument("--seed", type=int, metavar="N", help="repeat the run with this seed")
+    parser.add_argument("--round", type=int, metavar="N", help="run one round, in this process")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes (default 2)")
     chosen = parser.parse_args(arguments)
     seed = secrets.randbits(32) if chosen.seed is None else chosen.seed
     mode = state if chosen.state else trees
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def tell(total: Total) -> None:
         rate = total.count / max(total.seconds, 1e-9)
-        print(f"fuzz: {total.count:,} {unit}, {rate:,.0f} a second", flush=True)
+        print(f"fuzz: {total.count:,} {unit}, {rate:,.0f} per second", flush=True)
 
     if chosen.round is not None:
         done = mode.run_round(seed, chosen.round)
@@ -64,9 +67,9 @@ def _natural(text: str) -> tuple[int, str]:
 
 def _failed(failure: Failure | None, again: str) -> int:
     if failure is None:
-        print("fuzz: nothing found")
+        print("fuzz: no failure")
         return 0
-    print(f"fuzz: FAILED: {failure.told}\n  again: {again}")
+    print(f"fuzz: FAILED: {failure.message}\n  repeat: {again}")
     if failure.shown:
         print(failure.shown)
     return 1

@@ -9,7 +9,7 @@ from random import Random
 from struct import Struct, error
 from typing import Any
 
-DIGEST = 16  # bytes of blake2b at the end, over all before them
+DIGEST = 16  # bytes of the blake2b digest at the end, over all bytes before it
 _START = Struct("<10sHIQ")  # magic, format, length of the header, length of the payload
 _NUMBERS = [0, 1, -1, 2, 3, 64, 2**31 - 1, 2**31, 2**32, 2**40, 2**53 + 1, 2**61, 2**62, 10**12]
 _NUMBERS += [2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30, -(10**12)]
@@ -29,7 +29,7 @@ def digest(body: bytes | bytearray) -> bytes:
 
 
 def damaged(data: bytes, rng: Random) -> tuple[str, bytes]:
-    """Return damaged bytes, and how they were damaged: "signed" ones have a right checksum."""
+    """Return how the bytes were damaged, and the bytes; "signed" ones have a valid checksum."""
     how = rng.choice(list(WAYS))
     raw = WAYS[how](data, rng)
     return how, raw if "signed" not in how else _signed(raw)
@@ -73,7 +73,7 @@ def _sealed(data: bytes, header: Any, payload: bytes) -> bytes:
 
 
 def _header(data: bytes, rng: Random) -> bytes:
-    """Change values of the header, and let the rest fit them."""
+    """Change values of the header, and make lengths and checksum fit."""
     opened = _opened(data)
     if opened is None:
         return _bits(data, rng, end=DIGEST)
@@ -108,13 +108,13 @@ def _words(payload: bytes, rng: Random) -> bytes:
             del raw[at : at + rng.choice([1, 8, 16])]
         elif how < 0.9:
             raw[at:at] = rng.randbytes(rng.choice([1, 8]))
-        else:  # a part that is there already, once more
+        else:  # repeat a part of the payload
             raw[at:at] = raw[: rng.randrange(len(raw) + 1)]
     return bytes(raw)
 
 
 def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return every place in a header: what holds it, and under which name or number."""
+    """Return every place in a header: its container, and its key or index."""
     inside: Any = ()
     if isinstance(value, dict):
         inside = value.items()
@@ -127,13 +127,13 @@ def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def _changed(header: Any, rng: Random) -> Any:
-    """Return the header with one value changed: in kind, in size, in place, or gone."""
+    """Return the header with one value changed, moved, nested or removed."""
     places = _places(header, [])
     if not places:
         return header
     holder, key = rng.choice(places)
     value = holder[key]
-    if isinstance(value, str) and value.startswith("{"):  # a definition, as text
+    if isinstance(value, str) and value.startswith("{"):  # a definition as JSON text
         try:
             holder[key] = json.dumps(_changed(json.loads(value), rng))
             return header
@@ -162,7 +162,7 @@ def _changed(header: Any, rng: Random) -> Any:
 
 
 def _loops(header: Any) -> bool:
-    """Tell whether a swap has put a value into itself."""
+    """Tell whether a swap has made a value contain itself."""
     try:
         json.dumps(header)
     except (ValueError, RecursionError):
@@ -171,7 +171,7 @@ def _loops(header: Any) -> bool:
 
 
 def _other(value: Any, rng: Random) -> Any:
-    """Return another value, mostly of the same kind."""
+    """Return another value, usually of the same type."""
     if isinstance(value, bool) and rng.random() < 0.7:
         return not value
     if isinstance(value, int) and rng.random() < 0.8:

@@ -1,7 +1,7 @@
-"""What a round does: its plan, and operations that suit what the window holds.
+"""The plan of a round, and its random operations.
 
-An operation is a tuple of a name and its arguments. Each is legal whatever the window holds, so a
-history stays one when operations are left out.
+An operation is a tuple of a name and its arguments. Each is valid for any content of the window, so
+a history stays valid when operations are left out.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Operation = tuple[Any, ...]
 ARITIES = range(2, 17)
 ARRIVALS = ("in order", "nearly in order", "steadily late", "random", "reversed")
 TIMES = ("int64", "float64", "mixed")
-# The size that a window grows to, and the steps of a round.
+# The size that a window grows to, and the number of steps in a round.
 SIZES = {"small": (48, 4000), "medium": (500, 4000), "large": (20_000, 6000)}
 FAR = 10**6
-OFTEN = ["concat"] * 3 + ["sum"] * 3 + ["max"] * 2 + ["user"]  # the last is five times as slow
+OFTEN = ["concat"] * 3 + ["sum"] * 3 + ["max"] * 2 + ["user"]  # "user" is five times slower
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All choices that hold for a whole round."""
+    """The choices for a whole round."""
 
     tree: str
     min_arity: int
@@ -39,10 +39,10 @@ class Plan:
 
     @property
     def source(self) -> str:
-        """How the tree is made, as code."""
+        """The code that creates the tree."""
         most = "" if self.max_arity is None else f", max_arity={self.max_arity}"
-        made = f"{self.tree}({KINDS[self.operator].source}, min_arity={self.min_arity}{most})"
-        return f"tree = {made}  # {self.arrival}, {self.times}"
+        call = f"{self.tree}({KINDS[self.operator].source}, min_arity={self.min_arity}{most})"
+        return f"tree = {call}  # {self.arrival}, {self.times}"
 
 
 def plan_of(rng: Random) -> Plan:
@@ -55,7 +55,7 @@ def plan_of(rng: Random) -> Plan:
 
 
 class Source:
-    """Draws the operations of a round, one after another, from what the oracle holds."""
+    """Draws the operations of a round one by one, based on the content of the oracle."""
 
     def __init__(self, plan: Plan, rng: Random, oracle: Oracle) -> None:
         self.plan = plan
@@ -66,7 +66,7 @@ class Source:
         self.now = 0
 
     def operations(self) -> Iterator[Operation]:
-        """Yield the operations of a round; each is to be done before the next is drawn."""
+        """Yield the operations of a round; apply each one before drawing the next."""
         grows = True
         for step in range(self.steps):
             size = len(self.held)
@@ -118,7 +118,7 @@ class Source:
         return when + 0.5 if mixing and self.rng.getrandbits(1) else when
 
     def _victim(self) -> int | float:
-        """Return a time to evict: either end, the middle, anywhere, or one that is not there."""
+        """Return a time to evict: either end, the middle, any other, or one not in the window."""
         held, chance = self.held, self.rng.random()
         if not held or chance < 0.08:
             return self._time(int(self.rng.random() * 2 * self.target) - self.target // 2, False)
@@ -131,7 +131,7 @@ class Source:
         return held[int(self.rng.random() * len(held))]
 
     def _bound(self) -> int | float:
-        """Return an end of a range: a time of the window, one beside it, or far outside."""
+        """Return an end of a range: a time in the window, one beside it, or one far outside."""
         chance = self.rng.random()
         if not self.held or chance < 0.05:
             return FAR if self.rng.getrandbits(1) else -FAR
@@ -139,7 +139,7 @@ class Source:
         return near + self.rng.choice([-1, -0.25, 0.25, 1]) if chance > 0.7 else near
 
     def _cut(self) -> int | float:
-        """Return a time up to which to evict: mostly few go, seldom all."""
+        """Return a time up to which to evict: usually few entries, rarely all."""
         if not self.held or self.rng.random() < 0.04:
             return FAR if self.rng.getrandbits(1) else -FAR
         last = int(self.rng.random() ** 3 * len(self.held))

@@ -1,4 +1,4 @@
-"""What one case may take: a case that hangs or asks for gigabytes is a failure."""
+"""Limits of time and memory: a case that hangs or allocates gigabytes is a failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-MEMORY = 3 << 30  # bytes beyond what the process has
+MEMORY = 3 << 30  # bytes that a case may allocate
 SECONDS = 20.0
 
 
@@ -23,7 +23,7 @@ def _stop(*_: Any) -> None:
 
 
 def limit_memory() -> None:
-    """Let no case ask for much more than what there is; the sanitizers need all addresses."""
+    """Limit the memory of this process, except under sanitizers, which reserve all addresses."""
     if "asan" in os.environ.get("LD_PRELOAD", "") or not sys.platform.startswith("linux"):
         return
     with open("/proc/self/statm") as sizes:
@@ -33,7 +33,7 @@ def limit_memory() -> None:
 
 @contextmanager
 def limited_time() -> Iterator[None]:
-    """Raise Hang where Python runs for too long; end the process where native code does."""
+    """Raise Hang if Python code runs for too long; end the process if native code does."""
     before = signal.signal(signal.SIGALRM, _stop)
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     try:
@@ -44,12 +44,12 @@ def limited_time() -> Iterator[None]:
 
 
 def begin_case() -> None:
-    """Let the time of a case start."""
+    """Start the timers of a case."""
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     signal.setitimer(signal.ITIMER_VIRTUAL, 2 * SECONDS)
 
 
 def end_case() -> None:
-    """Stop the clock."""
+    """Stop the timers."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)

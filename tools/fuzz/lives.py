@@ -1,4 +1,4 @@
-"""Live runs: random definitions over random rows, in all modes of emitting."""
+"""Live runs of random definitions over random rows, with every `emit`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TWO = {"max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean"
 
 @sf.operator
 class Longest:
-    """A user's operator that declares nothing."""
+    """A user operator without declarations."""
 
     @staticmethod
     def lift(word: str) -> str:
@@ -66,7 +66,7 @@ def _window(rng: Random, length: Callable[[int], Any]) -> Any:
 
 
 def live_of(rng: Random) -> tuple[str, Any, Callable[[Any, Random], None]] | None:
-    """Draw a live run with a history, and how to feed it; None if its definition is refused."""
+    """Draw a live run with a history, and its step; None if its definition is refused."""
     dates = rng.random() < 0.5
 
     def length(steps: int) -> Any:

@@ -1,4 +1,4 @@
-"""The operators that are fuzzed, each with what the oracle needs to know of it."""
+"""The operators under test, each with the functions that the oracle needs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Map = tuple[int, int]  # x -> (a x + b) modulo PRIME
 
 
 class Blown(Exception):  # noqa: N818 - it is what a fuse is
-    """The fuse of the user's operator has blown."""
+    """Raised by the user operator when its fuse blows."""
 
 
 class Fuse:
-    """Lets the user's operator raise at one of its next combines; 0 is never."""
+    """Makes the user operator raise at its n-th next combine; 0 means never."""
 
     left = 0
 
 
 def then(older: Map, newer: Map) -> Map:
-    """Compose two maps, the older one first; this does not commute."""
+    """Compose two maps, the older one first; this is not commutative."""
     return older[0] * newer[0] % PRIME, (older[1] * newer[0] + newer[1]) % PRIME
 
 
 @sf.operator
 class Composed:
-    """The composition of maps in time order, as a user writes it."""
+    """A user operator that composes maps in time order."""
 
     @staticmethod
     def identity() -> Map:
@@ -56,9 +56,9 @@ class Composed:
 
 @dataclass(frozen=True)
 class Kind:
-    """An operator, and in plain Python: values, combine, and the fold of one value or more."""
+    """An operator, and its values, combine and fold in plain Python."""
 
-    source: str  # how to make it, as code
+    source: str  # the code that creates it
     make: Callable[[], Any]
     draw: Callable[[Random], Any]
     combine: Callable[[Any, Any], Any]

@@ -1,4 +1,4 @@
-"""The oracle: a sorted list of times and a dict of states, folded anew for every question."""
+"""The oracle: a sorted list of times and a dict of states, folded again for every query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Time = int | float
 
 
 class Oracle:
-    """A window that nobody can get wrong; `times` stays the same list."""
+    """A window that is simple enough to be right; `times` stays the same list object."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -27,14 +27,14 @@ class Oracle:
             self.states[time] = value
 
     def evict(self, time: Time) -> bool:
-        """Drop the entry at a time; tell whether there was one."""
+        """Remove the entry at a time; tell whether there was one."""
         if time not in self.states:
             return False
         del self.states[time], self.times[bisect_left(self.times, time)]
         return True
 
     def bulk_insert(self, times: list[Time], values: list[Any]) -> None:
-        """Add values: equal times combine among themselves first, then with what is there."""
+        """Add values: combine those of equal times first, then with the existing entry."""
         together: dict[Time, Any] = {}
         for time, value in zip(times, values, strict=True):
             known = time in together
@@ -43,14 +43,14 @@ class Oracle:
             self.insert(time, state)
 
     def bulk_evict(self, until: Time) -> None:
-        """Drop everything up to a time, that included."""
+        """Remove all entries up to and including a time."""
         count = bisect_right(self.times, until)
         for time in self.times[:count]:
             del self.states[time]
         del self.times[:count]
 
     def query(self, since: Time | None = None, until: Time | None = None) -> Any:
-        """Return the fold of the window or of a range; None where there is nothing."""
+        """Return the fold of the window or of a range; None if it is empty."""
         start = 0 if since is None else bisect_left(self.times, since)
         end = len(self.times) if until is None else bisect_right(self.times, until)
         if start >= end:

@@ -1,4 +1,4 @@
-"""What a round reports."""
+"""The report of a round."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, and how to see it again."""
+    """What went wrong, and how to reproduce it."""
 
-    told: str
+    message: str
     shown: str
 
 
 @dataclass(frozen=True)
 class Round:
-    """How much was done, of what, and whether it failed."""
+    """The number of cases, what they tested, and the failure if there is one."""
 
     count: int
     about: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Shortening a failing history by halves."""
+"""Shorten a failing history by halving."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ U = TypeVar("U")
 def shrunk(
     history: list[Any], fails: Callable[[list[Any]], bool], seconds: float = 30
 ) -> list[Any]:
-    """Return a history as short as halving makes it, which still fails.
+    """Return a shorter history that still fails, found by halving.
 
-    The same history is returned if it does not fail again. Arguments that are lists, the bulks, are
-    shortened as the history is.
+    The same history is returned if it does not fail again. The lists in `bulk_insert` are shortened
+    in the same way.
     """
     if not fails(history):
         return history
@@ -32,7 +32,7 @@ def shrunk(
 
 
 def _with_bulk(history: list[Any], at: int, rows: list[Any]) -> list[Any]:
-    """Return the history with these rows in its bulk at a place."""
+    """Return the history with these rows in the `bulk_insert` at an index."""
     bulk = ("bulk_insert", [row[0] for row in rows], [row[1] for row in rows])
     return [*history[:at], bulk, *history[at + 1 :]]
 
@@ -42,7 +42,7 @@ def _fails_with(fails: Callable[[T], bool], put: Callable[[U], T], rows: U) -> b
 
 
 def _halved(items: list[T], fails: Callable[[list[T]], bool], deadline: float) -> list[T]:
-    """Leave out halves, quarters, ... while what remains fails."""
+    """Remove halves, quarters, ... while the rest still fails."""
     size = len(items) // 2
     while size and time.monotonic() < deadline:
         at = 0

@@ -1,9 +1,9 @@
-"""Rounds of damage to saved states: bits flipped, bytes cut off or put in, values of the header and
-words of the payload changed, also with a checksum that is right again.
+"""Damage saved states: flip bits, cut or insert bytes, change values of the header and words of the
+payload, with and without a valid checksum.
 
-Damaged bytes must end in a StateError. Bytes with a right checksum, such as only somebody who means
-harm would write, may also make an object: one that holds its invariants and can be used. Neither
-may hang, ask for much memory, or import a module.
+Loading damaged bytes must raise StateError. Bytes with a valid checksum, which only an attacker
+would write, may also load as an object, which must hold its invariants and be usable. Neither may
+hang, allocate much memory, or import a module.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tools.fuzz.subjects import Subject, subject_of
 
 __all__ = ["DIGEST", "digest", "run_round"]
 
-DAMAGES = 500  # a round
-LONGEST = 600  # of a message
-_NEVER = ("this", "antigravity")  # modules that damaged headers name
+DAMAGES = 500  # per round
+LONGEST = 600  # characters of an error message
+_NEVER = ("this", "antigravity")  # modules that damaged headers name and that must not be imported
 
 
 def run_round(seed: int, number: int) -> Round:
-    """Save one object, and damage what was saved in many ways."""
+    """Save one object, and damage its bytes in many ways."""
     rng = Random(f"{seed}/{number}")
     subject = subject_of(rng)
     if subject is None:
@@ -36,31 +36,31 @@ def run_round(seed: int, number: int) -> Round:
     about = {"kind": subject.kind, "operator": subject.operator.partition("(")[0]}
     data = whole = subject.made.to_bytes()
     with limited_time():
-        told = _restored(subject, whole)
+        fault = _restored(subject, whole)
         for done in range(DAMAGES):
-            if told is not None:
+            if fault is not None:
                 shown = f"{subject.kind}, {subject.operator}: bytes.fromhex({data.hex()!r})"
-                return Round(done, about, Failure(told, shown))
+                return Round(done, about, Failure(fault, shown))
             how, data = damaged(whole, rng)
-            if data != whole:  # two flips of one bit are none
+            if data != whole:  # flipping a bit twice changes nothing
                 begin_case()
-                told = _refused(subject, data, rng, signed="signed" in how)
-                told = told and f"{how}: {told}"
+                fault = _refused(subject, data, rng, signed="signed" in how)
+                fault = fault and f"{how}: {fault}"
     return Round(DAMAGES, about)
 
 
 def _restored(subject: Subject, data: bytes) -> str | None:
-    """Tell what is wrong with what undamaged bytes make."""
+    """Return what is wrong with an object restored from undamaged bytes; None if nothing is."""
     again = type(subject.made).from_bytes(data)
     if again.to_bytes() != data:
-        return "saved, restored and saved again, it is not the same bytes"
+        return "after a restore, the object saves different bytes"
     _check(again)
     got, expected = _shown(subject.ask(again)), _shown(subject.ask(subject.made))
-    return None if got == expected else f"restored it gives {got}, not {expected}"
+    return None if got == expected else f"after a restore, expected {expected}, got {got}"
 
 
 def _shown(result: Any) -> str:
-    """Return a result as text: NaN is only spelled the same, and a sketch has no equal."""
+    """Return a result as text, since NaN and sketches do not compare as equal."""
     if isinstance(result, list | tuple):
         return repr([_shown(item) for item in result])
     if hasattr(result, "get_estimate"):
@@ -76,7 +76,7 @@ def _check(made: Any) -> None:
 
 
 def _refused(subject: Subject, data: bytes, rng: Random, *, signed: bool) -> str | None:
-    """Tell what is wrong with how damaged bytes are taken."""
+    """Return what is wrong with loading damaged bytes; None if nothing is."""
     try:
         made = type(subject.made).from_bytes(data)
     except StateError as error:
@@ -93,16 +93,16 @@ def _refused(subject: Subject, data: bytes, rng: Random, *, signed: bool) -> str
 
 
 def _sentence(error: StateError) -> str | None:
-    """Tell what is wrong with an error."""
+    """Return what is wrong with an error message; None if nothing is."""
     text = str(error)
     if isinstance(error.__cause__, MemoryError):
-        return f"so much memory was asked for that there was none: {text}"
+        return f"loading ran out of memory: {text}"
     good = text and text.isprintable() and len(text) <= LONGEST
-    return None if good else f"the error is no sentence: {text!r}"
+    return None if good else f"the error is not a printable sentence: {text!r}"
 
 
 def _usable(subject: Subject, made: Any, rng: Random) -> str | None:
-    """Tell what goes wrong when an object from bytes with a right checksum is used."""
+    """Use an object from bytes with a valid checksum; return what goes wrong, None if nothing."""
     try:
         _check(made)
         for _ in range(4):
@@ -112,13 +112,13 @@ def _usable(subject: Subject, made: Any, rng: Random) -> str | None:
         again = type(made).from_bytes(made.to_bytes())
         subject.ask(again)
     except InvariantError as error:
-        return f"it does not hold its invariants: {error}"
+        return f"an invariant is violated: {error}"
     except StateError as error:
-        # A count or position that was at its limit, and went on.
+        # A count or position that was at its limit and was increased.
         beyond = subject.user or "too large" in str(error)
-        return None if beyond else f"what was saved again is refused: {error}"
+        return None if beyond else f"the object cannot load what it saved: {error}"
     except SlidefoldError:
-        return None  # such as a time that went backwards, or a sum beyond 64 bits
+        return None  # such as a time that goes back, or a sum beyond 64 bits
     except (Hang, MemoryError) as error:
         return f"{type(error).__name__} in use: {error}"
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What can be saved: every algorithm and window, with every operator, after a random history."""
+"""Objects that can be saved: every algorithm and window, with every operator, after a history."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tools.fuzz.values import Valued, valued_of
 
 @dataclass
 class Subject:
-    """An object with to_bytes, and a way to go on with it."""
+    """An object with to_bytes, and functions that use it further."""
 
     kind: str
     operator: str
     made: Any
-    user: bool  # the operator is a user's: what it does with strange states is its own affair
+    user: bool  # a user operator, which may fail on states that it did not create
     step: Callable[[Any, Random], None]
     ask: Callable[[Any], Any] = lambda made: made.query()
 
@@ -44,7 +44,7 @@ def _pushing(valued: Valued) -> Step:
 
 
 def _timely(valued: Valued, late: int = 0, real: bool = False) -> Step:
-    clock = [0]  # moves on over all steps; events may be late by so much
+    clock = [0]  # advances over all steps; events may be up to `late` behind it
 
     def step(made: Any, rng: Random) -> None:
         clock[0] += rng.getrandbits(2)
@@ -81,7 +81,7 @@ def _keyed(valued: Valued, *, texts: bool = True) -> Step:
 
 
 def _kinds() -> dict[str, tuple[Callable[[Any], Any], Callable[[Valued], Step]]]:
-    """Return how to make each kind, and how to take a step with it."""
+    """Return the factory of each kind, and its step."""
     kinds: dict[str, Any] = {cls.__name__: (cls, _stepping) for cls in algorithms.REGISTRY.values()}
     late = sf.time(20, closed="left")
     kinds |= {
@@ -119,7 +119,7 @@ LIVE = "Live"
 
 
 def subject_of(rng: Random) -> Subject | None:
-    """Draw a subject with a history; None if its algorithm does not take its operator."""
+    """Draw a subject with a history; None if its algorithm does not support its operator."""
     if rng.random() < 0.15:
         return _live(rng)
     kind = rng.choice(list(KINDS_OF_STATE))
@@ -135,7 +135,7 @@ def subject_of(rng: Random) -> Subject | None:
         ask = _each_key if keyed else Subject.ask
         ask(made)
         made.to_bytes()
-    except SlidefoldError:  # an operator that this algorithm does not take, or an overflow
+    except SlidefoldError:  # an operator that this algorithm does not support, or an overflow
         return None
     return Subject(kind, name, made, valued.user, step, ask)
 
@@ -145,12 +145,12 @@ def _with_nulls(valued: Valued) -> Valued:
 
 
 def _each_key(made: Any) -> list[Any]:
-    return [(key, made.query(key)) for key in made.keys()]  # noqa: SIM118 - it is no dict
+    return [(key, made.query(key)) for key in made.keys()]  # noqa: SIM118 - it is not a dict
 
 
 def _live(rng: Random) -> Subject | None:
-    found = live_of(rng)
-    if found is None:
+    drawn = live_of(rng)
+    if drawn is None:
         return None
-    name, made, step = found
+    name, made, step = drawn
     return Subject(LIVE, name, made, False, step, lambda live: (live.late, live.pending))

@@ -1,4 +1,4 @@
-"""Rounds of random operations on the native trees, in lockstep with the oracle."""
+"""Run random operations on the native trees, in lockstep with the oracle."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from tools.fuzz.oracle import Oracle
 from tools.fuzz.rounds import Failure, Round
 from tools.fuzz.shrink import shrunk
 
-SMALL = 64  # up to so many times everything is compared after each step
-SELDOM = 1000  # else only after so many
+SMALL = 64  # up to this many entries everything is compared after each step
+SELDOM = 1000  # above, only after this many steps
 
 Make = Callable[[Plan], Any]
 
 
-class Disagreement(Exception):  # noqa: N818 - it is no error of this program
-    """The tree is not what the oracle says."""
+class Disagreement(Exception):  # noqa: N818 - not an error of this program
+    """Raised if the tree and the oracle differ."""
 
 
 def native(plan: Plan) -> Any:
-    """Make the tree of a plan."""
+    """Create the tree of a plan."""
     most = {} if plan.max_arity is None else {"max_arity": plan.max_arity}
     operator = KINDS[plan.operator].make()
     return getattr(algorithms, plan.tree)(operator, min_arity=plan.min_arity, **most)
 
 
 class Lockstep:
-    """A tree and the oracle, to which the same operations are applied."""
+    """A tree and the oracle, with the same operations applied to both."""
 
     def __init__(self, plan: Plan, make: Make) -> None:
         self.tree = make(plan)
@@ -39,7 +39,7 @@ class Lockstep:
         self.steps = 0
 
     def apply(self, operation: Operation) -> None:
-        """Do an operation on both; raise Disagreement where they differ."""
+        """Apply an operation to both; raise Disagreement if they differ."""
         name, *arguments = operation
         if name == "armed":
             fuse, inner = arguments
@@ -47,7 +47,7 @@ class Lockstep:
             try:
                 self._apply(inner[0], inner[1:])
             except Blown:
-                pass  # the oracle was not told; the tree must be as it was
+                pass  # the oracle is unchanged, so the tree must be too
             finally:
                 Fuse.left = 0
         else:
@@ -61,14 +61,14 @@ class Lockstep:
             _same("query()", self.tree.query(), self.oracle.query())
 
     def finish(self) -> None:
-        """Compare everything once more."""
+        """Compare everything at the end."""
         self._compare(every=True)
 
     def _apply(self, name: str, arguments: Sequence[Any]) -> None:
         tree, oracle = self.tree, self.oracle
         if name == "copy":
             self.tree = tree.copy()
-            tree.bulk_evict(float("inf"))  # the copy must not notice
+            tree.bulk_evict(float("inf"))  # must not affect the copy
             return
         got = getattr(tree, name)(*arguments)
         Fuse.left = 0
@@ -87,7 +87,7 @@ class Lockstep:
 
 def _same(what: str, got: Any, expected: Any) -> None:
     if got != expected:
-        raise Disagreement(f"{what} gives {_short(got)}, not {_short(expected)}")
+        raise Disagreement(f"{what}: expected {_short(expected)}, got {_short(got)}")
 
 
 def _short(value: Any) -> str:
@@ -96,7 +96,7 @@ def _short(value: Any) -> str:
 
 
 def fault(plan: Plan, history: Iterable[Operation], make: Make = native) -> str | None:
-    """Do a history from the start; return what goes wrong, None if nothing does."""
+    """Run a history from the start; return what goes wrong, None if nothing does."""
     lockstep = Lockstep(plan, make)
     try:
         for operation in history:
@@ -108,7 +108,7 @@ def fault(plan: Plan, history: Iterable[Operation], make: Make = native) -> str 
 
 
 def run_round(seed: int, number: int, make: Make = native) -> Round:
-    """Do a round; if it fails, shorten its history."""
+    """Run a round; if it fails, shorten its history."""
     rng = Random(f"{seed}/{number}")
     plan = plan_of(rng)
     lockstep = Lockstep(plan, make)
@@ -120,13 +120,13 @@ def run_round(seed: int, number: int, make: Make = native) -> Round:
             lockstep.apply(operation)
         lockstep.finish()
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        return Round(len(history), about, Failure(told, explain(plan, history, make)))
+        message = f"{type(error).__name__}: {error}"
+        return Round(len(history), about, Failure(message, explain(plan, history, make)))
     return Round(len(history), about)
 
 
 def explain(plan: Plan, history: list[Operation], make: Make = native) -> str:
-    """Return the shortened history as code, and what it shows."""
+    """Return the shortened history as code, and its fault."""
     short = shrunk(history, lambda some: fault(plan, some, make) is not None)
     lines = [plan.source, *map(_code, short), f"# {fault(plan, short, make)}"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Every operator of the registry in every type that it takes, with values to fold."""
+"""Every operator of the registry with every type that it supports, and values to fold."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DRAWS: dict[str, Draw] = {
     "decimal(9, 2)": lambda rng: Decimal(rng.getrandbits(12)) / 4,
     "decimal(30, 2)": lambda rng: Decimal(rng.getrandbits(70)) * 100,
 }
-_SMALL: dict[str, dict[str, Any]] = {  # so that a few values fill a sketch
+_SMALL: dict[str, dict[str, Any]] = {  # small parameters, so that a few values fill a sketch
     "bloom": {"bits": 256},
     "count_min": {"epsilon": 0.3, "confidence": 0.9},
     "approx_distinct": {"precision": 5},
@@ -57,11 +57,11 @@ _SMALL: dict[str, dict[str, Any]] = {  # so that a few values fill a sketch
 
 @dataclass(frozen=True)
 class Valued:
-    """An operator, and values for it."""
+    """An operator, and a function that draws values for it."""
 
     operator: Any
     draw: Draw
-    user: bool = False  # what a user's operator does with strange states is its own affair
+    user: bool = False  # a user operator may fail on states that it did not create
 
     @property
     def two(self) -> bool:
@@ -71,7 +71,7 @@ class Valued:
 
 @sf.operator(state={"n": "i8", "sum": "f8", "any": "b1"}, returns="f8", commutative=True)
 class Mean:
-    """A user's operator with declared fields, which numba compiles."""
+    """A user operator with declared fields, which numba compiles."""
 
     @staticmethod
     def identity() -> tuple[int, float, bool]:
@@ -95,7 +95,7 @@ def _pair(first: Draw, second: Draw) -> Draw:
 
 
 def _named(name: str) -> dict[str, Valued]:
-    """Return an operator of the registry in all types that it takes."""
+    """Return an operator of the registry with every type that it supports."""
     function: Any = NAMED[name]
     takes, params = signature(function).parameters, _SMALL.get(name, {})
     if "dtype" not in takes:
@@ -106,25 +106,28 @@ def _named(name: str) -> dict[str, Valued]:
             return {name: Valued(function(**params), draw)}
         except SlidefoldError:
             return {}
-    found = {}
+    variants = {}
     for dtype in DRAWS:
         for key_dtype in DRAWS if "key_dtype" in takes else [""]:
-            said = {**params, "dtype": dtype} | ({"key_dtype": key_dtype} if key_dtype else {})
+            arguments = {**params, "dtype": dtype}
+            if key_dtype:
+                arguments["key_dtype"] = key_dtype
             try:
-                operator = function(**said)
+                operator = function(**arguments)
                 operator.traits  # noqa: B018 - some pairs of types are refused here
             except SlidefoldError:
                 continue
             draw = DRAWS[dtype]
             if key_dtype:
                 draw = _pair(draw, DRAWS[key_dtype])
-            found[f"{name}({', '.join(filter(None, (dtype, key_dtype)))})"] = Valued(operator, draw)
-    return found
+            types = ", ".join(filter(None, (dtype, key_dtype)))
+            variants[f"{name}({types})"] = Valued(operator, draw)
+    return variants
 
 
 def _all() -> dict[str, dict[str, Valued]]:
-    # Those that need a package which is not there are left out.
-    families = {name: found for name in NAMED if (found := _named(name))}
+    # Operators that need a missing package are left out.
+    families = {name: variants for name in NAMED if (variants := _named(name))}
     for name, function in (("first", sf.first), ("collect", sf.collect)):
         families[name][f"{name}(nulls)"] = Valued(
             function(dtype="int64", nulls="keep"),
@@ -152,7 +155,7 @@ FAMILIES = _all()
 
 
 def valued_of(rng: Random) -> tuple[str, Valued]:
-    """Draw an operator, all names alike, and one of its types."""
+    """Draw an operator, each name with equal chance, and one of its types."""
     family = FAMILIES[rng.choice(list(FAMILIES))]
     name = rng.choice(list(family))
     return name, family[name]

@@ -1,4 +1,4 @@
-"""Rounds on several processes, so that a crash is seen and named like any other failure."""
+"""Run rounds in several processes, so that a crash is reported like any other failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRESS = 10.0  # seconds
 
 @dataclass
 class Total:
-    """What all rounds did together."""
+    """The sum of all rounds."""
 
     count: int = 0
     rounds: int = 0
@@ -39,7 +39,7 @@ class Total:
 
 @dataclass
 class Worker:
-    """A process, the pipe it reports to, and the number of the round that it is in."""
+    """A process, the pipe that it reports to, and the number of its current round."""
 
     process: BaseProcess
     reports: Connection
@@ -47,7 +47,7 @@ class Worker:
 
 
 def _work(run: Run, seed: int, first: int, by: int, reports: Any, number: Any) -> None:
-    """Do rounds first, first + by, ... until the parent ends this process."""
+    """Run rounds first, first + by, ... until the parent ends this process."""
     at = first
     while True:
         number.value = at
@@ -64,9 +64,9 @@ def run_rounds(
     seconds: float | None,
     tell: Callable[[Total], None],
 ) -> Total:
-    """Do rounds until so much is done, so long has passed, or one fails."""
+    """Run rounds until `count` cases are done, `seconds` have passed, or a round fails."""
     total, started = Total(), time.monotonic()
-    told = started
+    reported = started
     crew = [_start(run, seed, first, workers) for first in range(workers)]
     try:
         while total.failure is None:
@@ -75,8 +75,8 @@ def run_rounds(
                 break
             if seconds is not None and total.seconds >= seconds:
                 break
-            if time.monotonic() - told >= PROGRESS:
-                told = time.monotonic()
+            if time.monotonic() - reported >= PROGRESS:
+                reported = time.monotonic()
                 tell(total)
             _listen(crew, total)
     finally:
@@ -99,16 +99,16 @@ def _start(run: Run, seed: int, first: int, by: int) -> Worker:
 
 
 def _listen(crew: list[Worker], total: Total) -> None:
-    """Take in what has been reported within a second; a closed pipe is a process that died."""
+    """Receive reports for up to a second; a closed pipe means that the process died."""
     for ready in wait([worker.reports for worker in crew], timeout=1.0):
-        worker = next(each for each in crew if each.reports is ready)
+        worker = next(one for one in crew if one.reports is ready)
         try:
             number, done = worker.reports.recv()
         except EOFError:
             worker.process.join()
             total.failed = worker.number.value
-            told = f"the process died with exit code {worker.process.exitcode}"
-            total.failure = Failure(told, "")
+            message = f"the process died with exit code {worker.process.exitcode}"
+            total.failure = Failure(message, "")
             return
         total.add(done)
         if done.failure is not None:

@@ -1,7 +1,7 @@
-"""Let the sanitized package on PYTHONPATH win over the editable install.
+"""Import the sanitized package on PYTHONPATH instead of the editable install.
 
-Python runs this file at start-up because `make sanitize` puts it on PYTHONPATH. An editable
-install answers for its package before the path is asked, so its finder is taken out.
+Python runs this file at start-up because `make sanitize` puts it on PYTHONPATH. The finder of an
+editable install has priority over the path, so it is removed.
 """
 
 import sys

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; its packages are an extra, so they may be missing."""
+    """Run the command line, or say how to install the packages that it needs."""
     try:
         from slidefold.cli.app import app
     except ModuleNotFoundError as error:

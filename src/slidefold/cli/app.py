@@ -20,20 +20,20 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="""Sliding-window features from a file that says what is computed.
+    help="""Compute sliding-window features that a pipeline file defines.
 
-A pipeline file names a source, the features and a sink; `slidefold run --help` shows one. Begin
-with `slidefold explain pipeline.toml`: it reads the file, lists every mistake in it, and says how
-each feature would be computed.
+A pipeline file names a source, the features and a sink; `slidefold run --help` shows an example.
+Begin with `slidefold explain pipeline.toml`: it reads the file, lists every mistake in it, and
+shows how each feature would be computed.
 
-Exit codes: 0 all is well; 1 the run or the data failed, or results differ; 2 the command or the
-file is wrong; 130 stopped with Ctrl-C. With `--json` every line of output is one JSON object.
+Exit codes: 0 success; 1 the run failed or results differ; 2 the command or the file has a mistake;
+130 stopped with Ctrl-C. With `--json` every line of output is one JSON object.
 """,
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"slidefold {__version__}")
         raise typer.Exit
 

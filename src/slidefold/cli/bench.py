@@ -20,66 +20,67 @@ from slidefold.definition.rolling import rolling
 from slidefold.errors import PairError, SlidefoldError, UsageError, nearest
 from slidefold.planner import ORDER_ALGORITHM
 
-_COUNTED = 5  # windows full of rows on which combines are counted
-_LONGEST = 5.0  # seconds after which those that were counted are enough
-_SLOW = 1000  # nanoseconds a row from which a part of the column is enough
+_COUNTED = 5  # combines are counted over this many windows' worth of rows
+_LONGEST = 5.0  # seconds after which counting stops
+_SLOW = 1000  # nanoseconds per row above which only a part of the column is timed
+_HEADINGS = ("algorithm", "combines per step", "worst step", "ns per row")
+_KEYS = ("algorithm", "combines a step", "worst step", "ns a row")  # --json keeps these
 
 
 def bench(
     operator: Annotated[str, typer.Argument(help="A built-in operator.")] = "mean",
-    window: Annotated[int, typer.Option(min=1, help="The rows in the window.")] = 1000,
-    rows: Annotated[int, typer.Option(min=10, help="The rows that pass through it.")] = 200_000,
+    window: Annotated[int, typer.Option(min=1, help="The number of rows in the window.")] = 1000,
+    rows: Annotated[int, typer.Option(min=10, help="The number of rows to process.")] = 200_000,
     json: AsJson = False,
 ) -> None:
-    """Measure every algorithm on one operator, on this machine.
+    """Measure every algorithm with one operator on this machine.
 
-    A step is evict, insert and query of a full window. Combines are the calls of the operator that
-    a step needs, on average and at worst; the time is that of a row when a whole column slides in
-    native code. A dash: the algorithm needs a property that the operator lacks. Medians and
-    quantiles fold nothing and have an algorithm of their own.
+    A step evicts, inserts and queries once on a full window. The table shows how many calls of
+    `combine` a step needs, on average and at worst, and the time per row when native code slides
+    over a whole column. A dash means that the algorithm needs a property that the operator lacks.
+    Medians and quantiles have no `combine` and run on their own algorithm.
     """
     out = Output(json)
     with guarded(out):
-        made = _operator(operator)
+        measured = _operator(operator)
         column = np.random.default_rng(1).normal(size=max(rows, 2 * window)).round(3)
-        if made.dtype == "int64":
+        if measured.dtype == "int64":
             column = (column * 1000).astype(np.int64)
-        found: list[list[Any]] = []
+        results: list[list[Any]] = []
         with out.working("measuring", len(REGISTRY)) as bar:
-            if isinstance(made, QuantileOperator):
-                found.append([ORDER_ALGORITHM, None, None, _ordered(operator, column, window)])
-            for name, kind in REGISTRY.items() if not found else ():
+            if isinstance(measured, QuantileOperator):
+                results.append([ORDER_ALGORITHM, None, None, _ordered(operator, column, window)])
+            for name, kind in REGISTRY.items() if not results else ():
                 bar.tell(f"measuring {name}")
-                found.append([name, *_measure(kind, made, column, window)])
+                results.append([name, *_measure(kind, measured, column, window)])
                 bar.advance()
-        names = ("algorithm", "combines a step", "worst step", "ns a row")
         if not json:
-            found = [["-" if cell is None else cell for cell in row] for row in found]
-        out.rows(names, found, f"{made} over {window:,} rows, {len(column):,} values")
+            results = [["-" if cell is None else cell for cell in row] for row in results]
+        title = f"{measured} over {window:,} rows, {len(column):,} values"
+        out.rows(_KEYS if json else _HEADINGS, results, title)
 
 
 def _operator(name: str) -> Operator:
-    made: Any = BUILT_IN.get(name)
-    if made is None:
+    factory: Any = BUILT_IN.get(name)
+    if factory is None:
         raise UsageError(f"there is no operator {name!r}{nearest(name, BUILT_IN)}")
-    inputs = [each for each in signature(made).parameters.values() if each.default is None]
-    for given in ({"dtype": "float64"}, {}):
+    inputs = [one for one in signature(factory).parameters.values() if one.default is None]
+    for arguments in ({"dtype": "float64"}, {}):
         try:
-            operator = made(**given)
+            operator = factory(**arguments)
         except (TypeError, SlidefoldError):
             continue
         if len(inputs) == 1 and operator.dtype in ("float64", "int64"):
             return operator  # type: ignore[no-any-return]
     raise UsageError(
-        f"bench measures operators of one column of numbers that need no parameters, and {name} "
-        "is none of these"
+        f"bench expects an operator that takes one numeric column and no parameters, got {name}"
     )
 
 
 def _ordered(name: str, column: Any, window: int) -> float:
     table = pa.table({"row": np.arange(len(column)), "x": column})
-    made: Any = BUILT_IN[name]
-    definition = rolling(on="row", columns={"result": made("x").over(window)})
+    factory: Any = BUILT_IN[name]
+    definition = rolling(on="row", columns={"result": factory("x").over(window)})
     return round(_best(lambda: definition.run(table)) / len(column) * 1e9, 1)
 
 

@@ -1,4 +1,4 @@
-"""Two tables of results as sets of rows: the first that differs, and the rows of its window."""
+"""Compare two tables of results as sets of rows; find the first difference and its window."""
 
 from __future__ import annotations
 
@@ -18,79 +18,80 @@ from slidefold.errors import DataError
 
 @dataclass(frozen=True)
 class Difference:
-    """The first row that differs: where it is, which column, and what both say."""
+    """The first row that differs: its key and time, the column, and both values."""
 
     row: dict[str, Any]
     column: str
-    due: Any
-    found: Any
+    expected: Any
+    actual: Any
 
     def __str__(self) -> str:
         where = ", ".join(f"{name}={value!r}" for name, value in self.row.items())
-        return f"{self.column} is {self.found!r} and should be {self.due!r} at {where}"
+        return f"expected {self.column} to be {self.expected!r}, got {self.actual!r} at {where}"
 
 
 def compare(
-    due: Any, found: Any, names: Sequence[str], columns: Sequence[str], tolerance: float
+    expected: Any, actual: Any, names: Sequence[str], columns: Sequence[str], tolerance: float
 ) -> Difference | None:
-    """Compare results by row, whatever their order: `names` tell rows apart, `columns` may differ.
+    """Compare results row by row, in any order: `names` identify a row, `columns` are compared.
 
     Floats may differ by the tolerance, relative to the largest value of their column.
 
-    >>> due = pa.table({"t": [1, 2], "s": [1.0, 3.0]})
-    >>> print(compare(due, pa.table({"t": [2, 1], "s": [4.0, 1.0]}), ["t"], ["s"], 1e-9))
-    s is 4.0 and should be 3.0 at t=2
+    >>> expected = pa.table({"t": [1, 2], "s": [1.0, 3.0]})
+    >>> print(compare(expected, pa.table({"t": [2, 1], "s": [4.0, 1.0]}), ["t"], ["s"], 1e-9))
+    expected s to be 3.0, got 4.0 at t=2
     """
-    found = _cast(found.select(due.column_names), due.schema)
-    due, found = (_sorted(each, names, columns) for each in (due, found))
-    if len(due) != len(found):
-        return _odd_one(due, found, names)
+    actual = _cast(actual.select(expected.column_names), expected.schema)
+    expected, actual = (_sorted(table, names, columns) for table in (expected, actual))
+    if len(expected) != len(actual):
+        return _unmatched_row(expected, actual, names)
     first: tuple[int, str] | None = None
     for name in (*names, *columns):
-        scale = _scale(due[name])
-        at = _first_difference(due[name], found[name], tolerance * scale)
+        scale = _scale(expected[name])
+        at = _first_difference(expected[name], actual[name], tolerance * scale)
         if at is not None and (first is None or at < first[0]):
             first = (at, name)
     if first is None:
         return None
     at, name = first
     if name in names:
-        return _odd_one(due, found, names)
-    row = {each: due[each][at].as_py() for each in names}
-    return Difference(row, name, due[name][at].as_py(), found[name][at].as_py())
+        return _unmatched_row(expected, actual, names)
+    row = {key: expected[key][at].as_py() for key in names}
+    return Difference(row, name, expected[name][at].as_py(), actual[name][at].as_py())
 
 
 def _cast(table: Any, schema: Any) -> Any:
-    """Return a table in the types of another: engines have other units and widths."""
+    """Cast a table to the types of another: engines use different units and widths."""
     try:
         return table.cast(pa.schema([field.with_nullable(True) for field in schema]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise DataError(f"the types of the results differ: {str(error).splitlines()[0]}") from None
+        raise DataError(f"the result types differ: {str(error).splitlines()[0]}") from None
 
 
 def _sorted(table: Any, names: Sequence[str], columns: Sequence[str]) -> Any:
-    """Return a table in an order of its values; rows that agree in `names` by the columns too."""
+    """Sort a table by `names`, then by `columns`."""
     keys = [name for name in (*names, *columns) if not pa.types.is_nested(table[name].type)]
     table = table.combine_chunks()
     return table.take(pc.sort_indices(table, [(name, "ascending") for name in keys]))
 
 
-def _odd_one(due: Any, found: Any, names: Sequence[str]) -> Difference:
-    """Return the first row that only one of two sorted tables has."""
-    left = [tuple(row.values()) for row in due.select(names).to_pylist()]
-    right = [tuple(row.values()) for row in found.select(names).to_pylist()]
+def _unmatched_row(expected: Any, actual: Any, names: Sequence[str]) -> Difference:
+    """Return the first row that is in only one of two sorted tables."""
+    left = [tuple(row.values()) for row in expected.select(names).to_pylist()]
+    right = [tuple(row.values()) for row in actual.select(names).to_pylist()]
     at = next(
         (i for i, pair in enumerate(zip(left, right, strict=False)) if not agree(*pair, 0.0)),
         min(len(left), len(right)),
     )
-    # Of two rows that differ the smaller one is missing on the other side.
+    # Both tables are sorted, so the smaller of two different rows is missing in the other table.
     missing = at >= len(right) or (at < len(left) and _before(left[at], right[at]))
     row = dict(zip(names, left[at] if missing else right[at], strict=True))
-    return Difference(row, "the row", *(("there", "missing") if missing else ("absent", "there")))
+    words = ("present", "missing") if missing else ("absent", "present")
+    return Difference(row, "the row", *words)
 
 
 def _before(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
-    """Tell whether a row comes before another in Arrow's order, which puts nulls last."""
+    """Tell whether one row sorts before another in Arrow's order, which puts nulls last."""
     for a, b in zip(left, right, strict=True):
         if not agree(a, b, 0.0):
             return a is not None and (b is None or bool(a < b))
@@ -104,24 +105,24 @@ def _scale(values: Any) -> float:
     return float(pc.max(pc.abs(finite)).as_py() or 0.0)
 
 
-def _first_difference(due: Any, found: Any, tolerance: float) -> int | None:
+def _first_difference(expected: Any, actual: Any, tolerance: float) -> int | None:
     """Return the first row in which two columns differ."""
-    if pa.types.is_floating(due.type):
-        left, right = (each.to_numpy(zero_copy_only=False) for each in (due, found))
+    if pa.types.is_floating(expected.type):
+        left, right = (values.to_numpy(zero_copy_only=False) for values in (expected, actual))
         with np.errstate(invalid="ignore"):
             same = (left == right) | (np.abs(left - right) <= tolerance)
         same |= np.isnan(left) & np.isnan(right)
-        nulls = [each.is_null().to_numpy(zero_copy_only=False) for each in (due, found)]
+        nulls = [values.is_null().to_numpy(zero_copy_only=False) for values in (expected, actual)]
         wrong = ~same | (nulls[0] != nulls[1])
         return int(np.argmax(wrong)) if wrong.any() else None
-    if due.equals(found):
+    if expected.equals(actual):
         return None
-    pairs = zip(due.to_pylist(), found.to_pylist(), strict=True)
+    pairs = zip(expected.to_pylist(), actual.to_pylist(), strict=True)
     return next((i for i, pair in enumerate(pairs) if not agree(*pair, tolerance)), None)
 
 
 def agree(left: Any, right: Any, tolerance: float) -> bool:
-    """Tell whether two values are the same, floats within a tolerance, NaN the same as itself.
+    """Tell whether two values are equal: floats within a tolerance, NaN equal to NaN.
 
     >>> agree([1.0, {"a": float("nan")}], [1.0 + 1e-12, {"a": float("nan")}], 1e-9)
     True
@@ -141,7 +142,7 @@ def agree(left: Any, right: Any, tolerance: float) -> bool:
 
 
 def window_rows(definition: Rolling, table: Any, difference: Difference, limit: int = 20) -> Any:
-    """Return the input rows in the window of the row that differs, the newest of them last."""
+    """Return the input rows in the window of the row that differs, newest last."""
     by = {name: difference.row.get(name) for name in definition.by}
     mask = np.ones(len(table), np.bool_)
     for name, value in by.items():

@@ -10,19 +10,19 @@ from slidefold.pipeline.types import word_of
 
 
 def explain(pipeline: PipelineFile, json: AsJson = False) -> None:
-    """Check a pipeline file and say how each feature is computed; nothing is run or written.
+    """Check a pipeline file and show how each feature is computed; nothing is run or written.
 
-    For each column: the algorithm, why that one, what a row costs (in calls of the operator's
-    `combine`) and what is kept.
+    For each column it shows the algorithm, the reason for the choice, the cost per row (in calls
+    of the operator's `combine`) and the state that is kept.
     """
     out = Output(json)
     with guarded(out):
-        made = load(pipeline, writes=False)
+        loaded = load(pipeline, writes=False)
         out.say(
             "explain",
-            made.features.explain(made.schema),
-            source=str(made.source.path),
-            columns={each.name: word_of(each.type) for each in made.schema},
-            features=made.features.to_dict(),
-            plan=made.features.explain(made.schema).splitlines(),
+            loaded.features.explain(loaded.schema),
+            source=str(loaded.source.path),
+            columns={field.name: word_of(field.type) for field in loaded.schema},
+            features=loaded.features.to_dict(),
+            plan=loaded.features.explain(loaded.schema).splitlines(),
         )

@@ -1,4 +1,4 @@
-"""How every command ends: its errors as sentences, its exit codes, Ctrl-C."""
+"""Errors, exit codes and Ctrl-C, the same for every command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FAILED, WRONG_USE, STOPPED = 1, 2, 130
 
 @contextmanager
 def guarded(out: Output) -> Iterator[None]:
-    """Turn errors into sentences and exit codes; being terminated is like Ctrl-C."""
-    asked: list[int] = []
+    """Print errors as sentences and set the exit code; SIGTERM acts like Ctrl-C."""
+    received: list[int] = []
 
     def stop(number: int, _frame: Any) -> None:
-        asked.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     except PipelineError as error:
@@ -38,16 +38,16 @@ def guarded(out: Output) -> Iterator[None]:
         out.error(str(error))
         raise typer.Exit(WRONG_USE) from None
     except SlidefoldError as error:
-        # A call of Spark that was stopped fails with an error of the connection.
-        out.error("stopped" if asked else str(error))
-        raise typer.Exit(STOPPED if asked else FAILED) from None
+        # An interrupted call to Spark fails with a connection error.
+        out.error("stopped" if received else str(error))
+        raise typer.Exit(STOPPED if received else FAILED) from None
     except KeyboardInterrupt as error:
         out.error(f"stopped: {str(error) or 'nothing was written'}", stopped=True)
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
-        # Whoever read the output has gone; Python would complain once more at its end.
+        # The reader of the output is gone; without this Python reports it again at exit.
         sys.stdout = None
         raise typer.Exit(FAILED) from None
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -19,7 +19,9 @@ class Engine(StrEnum):
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.TOML", help="The pipeline file.", show_default=False)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Say everything as JSON, one object a line.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print all output as JSON, one object per line.")
+]
 Engines = Annotated[
     Engine,
     typer.Option(help="`local` runs in this process, `spark` on Spark (Java 17 or newer)."),
@@ -28,17 +30,17 @@ Streams = Annotated[
     bool,
     typer.Option(
         "--stream",
-        help="Take rows as they arrive, late ones too, as the table [stream] says.",
+        help="Process rows in order of arrival, late rows included, as [stream] configures.",
     ),
 ]
 Follow = Annotated[
     bool,
-    typer.Option("--follow", help="On Spark: keep taking new files until Ctrl-C stops it."),
+    typer.Option("--follow", help="On Spark: keep reading new files until Ctrl-C."),
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace the result of an earlier run.")
 ]
 Master = Annotated[
     str,
-    typer.Option(help="The Spark cluster; only with `--engine spark`.", show_default=True),
+    typer.Option(help="The Spark master URL; only with `--engine spark`.", show_default=True),
 ]

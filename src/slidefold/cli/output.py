@@ -1,4 +1,4 @@
-"""What commands say: progress on a terminal, plain lines elsewhere, or JSON, an object a line."""
+"""The output of commands: progress on a terminal, plain lines elsewhere, or JSON lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from slidefold.pipeline.sinks import json_line
 
 
 class Output(Reporter):
-    """Results to standard output, progress and errors to standard error; JSON all to the first."""
+    """Prints results to stdout, progress and errors to stderr; JSON all to stdout."""
 
     def __init__(self, as_json: bool = False) -> None:
         self.as_json = as_json
@@ -33,28 +33,28 @@ class Output(Reporter):
         self.progress = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 
     def step(self, event: str, text: str, **facts: Any) -> None:
-        """Say what is going on."""
+        """Print a step of the run."""
         if self.as_json:
             self._object(event, facts)
         else:
             self.progress.print(Text(text, "dim" if self.progress.is_terminal else ""))
 
     def say(self, event: str, text: str, style: str = "", **facts: Any) -> None:
-        """Say a result."""
+        """Print a result."""
         if self.as_json:
             self._object(event, facts)
         else:
             self.results.print(Text(text, style))
 
     def error(self, text: str, **facts: Any) -> None:
-        """Say what went wrong."""
+        """Print an error."""
         if self.as_json:
             self._object("error", {"message": text, **facts})
         else:
             self.progress.print(Text(text, "red" if self.progress.is_terminal else ""))
 
     def rows(self, names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-        """Show a table of results; as JSON, an object a row."""
+        """Print a table of results; as JSON, one object per row."""
         if self.as_json:
             for row in rows:
                 self._object("row", dict(zip(names, row, strict=True)))
@@ -84,7 +84,7 @@ class Output(Reporter):
 
     @contextmanager
     def working(self, text: str, total: int | None = None) -> Iterator[reporting.Progress]:
-        """Show that something is being done: a bar on a terminal, nothing elsewhere."""
+        """Show progress: a bar on a terminal, nothing elsewhere."""
         if self.as_json or not self.progress.is_terminal:
             yield reporting.Progress()
             return
@@ -98,22 +98,22 @@ class Output(Reporter):
 
 
 class _Bar(reporting.Progress):
-    """A bar on a terminal."""
+    """A progress bar on a terminal."""
 
     def __init__(self, bar: Progress, task: Any) -> None:
         self.bar, self.task = bar, task
 
     def advance(self, by: int = 1) -> None:
-        """Move on."""
+        """Advance the bar."""
         self.bar.advance(self.task, by)
 
     def tell(self, text: str) -> None:
-        """Change what is said beside the bar."""
+        """Change the text beside the bar."""
         self.bar.update(self.task, description=text)
 
 
 def shown(value: Any) -> str:
-    """A value in a cell: numbers in a few digits, nothing for null.
+    """Format the value of a cell: floats with six digits, null as an empty string.
 
     >>> shown(1234.5678), shown(1234567), shown(None), shown(["a", 1])
     ('1234.57', '1234567', '', '["a", 1]')

@@ -27,86 +27,86 @@ from slidefold.pipeline.spark_stream import start_query, stream_frame, watch
 from slidefold.spark import startup
 
 ENGINES = ("live", "spark", "stream")
-_BATCHES = 4  # files that the stream takes one after another
+_BATCHES = 4  # the stream reads this many files, one per batch
 
 
 def parity(
     pipeline: PipelineFile,
     engines: Annotated[
-        str, typer.Option(help="What is compared with the run in this process.")
+        str, typer.Option(help="The engines to compare with the local batch run.")
     ] = ",".join(ENGINES),
     tolerance: Annotated[
-        float, typer.Option(min=0, help="For floats, relative to the largest of their column.")
+        float, typer.Option(min=0, help="For floats, relative to the column's largest value.")
     ] = 1e-9,
     master: Annotated[
-        str, typer.Option(help="The Spark cluster, for the engines `spark` and `stream`.")
+        str, typer.Option(help="The Spark master URL, for the engines `spark` and `stream`.")
     ] = "local[*]",
     json: AsJson = False,
 ) -> None:
     """Run a pipeline on every engine over the same data, and show the first row that differs.
 
-    The results of the run in this process are compared with those of `live` (rows as they arrive,
-    in this process), `spark` (a Spark batch) and `stream` (a Spark stream, its final results). Of
-    the two that take rows as they arrive, late rows are left out of what is due; rows that wait for
-    the watermark at the end of the stream are compared as its checkpoint has them. Emitted, waiting
-    and late rows are counted, and must add up to the input. Without Java: `--engines live`.
-    Nothing is written.
+    The local batch run is compared with `live` (rows in order of arrival, in this process),
+    `spark` (a Spark batch) and `stream` (the final results of a Spark stream). For `live` and
+    `stream`, late rows are excluded from the expected results. Rows that still wait for the
+    watermark at the end of the stream are read from its checkpoint. Emitted, waiting and late rows
+    must add up to the input. Without Java, use `--engines live`. Nothing is written.
 
-    Exit code 1: results differ. The row that differs is shown with the rows of its window.
+    Exit code 1: results differ. The first row that differs is shown with the rows of its window.
     """
     out = Output(json)
     with guarded(out):
-        asked = [each.strip() for each in engines.split(",") if each.strip()]
-        for each in asked:
-            if each not in ENGINES:
+        chosen = [name.strip() for name in engines.split(",") if name.strip()]
+        for name in chosen:
+            if name not in ENGINES:
                 raise UsageError(
-                    f"{each!r} is none of {', '.join(ENGINES)}{nearest(each, ENGINES)}"
+                    f"expected an engine among {', '.join(ENGINES)}, got {name!r}"
+                    f"{nearest(name, ENGINES)}"
                 )
-        if {"spark", "stream"} & {*asked} and (why := startup.missing()):
+        if {"spark", "stream"} & {*chosen} and (why := startup.missing()):
             raise UsageError(f"{why}; or compare without Spark: --engines live")
-        made = load(pipeline, writes=False)
-        table = collect(made, out)
-        found = compare_engines(made, table, asked, tolerance, master, out)
-        if not all(found.values()):
+        loaded = load(pipeline, writes=False)
+        table = collect(loaded, out)
+        verdicts = compare_engines(loaded, table, chosen, tolerance, master, out)
+        if not all(verdicts.values()):
             raise typer.Exit(FAILED)
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What an engine made of the input: the rows it accepted, and all their results."""
+    """One run of an engine: the rows it accepted, and all their results."""
 
     accepted: Any
-    found: Any
-    late: int = 0  # rows
-    waiting: int = 0  # of the results, those that the stream has not emitted yet
+    results: Any
+    late: int = 0  # late rows
+    waiting: int = 0  # results that the stream has not emitted yet
 
     @property
     def emitted(self) -> int:
-        """How many results came out."""
-        return len(self.found) - self.waiting
+        """The number of emitted results."""
+        return len(self.results) - self.waiting
 
 
 def compare_engines(
-    pipeline: Pipeline, table: Any, asked: list[str], tolerance: float, master: str, out: Output
+    pipeline: Pipeline, table: Any, engines: list[str], tolerance: float, master: str, out: Output
 ) -> dict[str, bool]:
-    """Compare each engine with the run in this process, and say how it went: True for the same."""
+    """Compare each engine with the local batch run, and return whether the results are equal."""
     verdicts: dict[str, bool] = {}
     with ExitStack() as opened:
         session = None
-        for engine in asked:
+        for engine in engines:
             if engine != "live" and session is None:
                 session = opened.enter_context(spark_session(out, master))
             with out.working(f"running {engine}"):
                 ran = _RUNS[engine](pipeline, table, session, out)
-            due = pipeline.features.run(ran.accepted)
-            names = [name for name in due.column_names if name not in pipeline.features.columns]
+            expected = pipeline.features.run(ran.accepted)
             columns = list(pipeline.features.columns)
-            difference = compare(due, ran.found, names, columns, tolerance)
-            verdicts[engine] = _tell(pipeline, ran, engine, difference, len(table), out)
+            names = [name for name in expected.column_names if name not in columns]
+            difference = compare(expected, ran.results, names, columns, tolerance)
+            verdicts[engine] = _report(pipeline, ran, engine, difference, len(table), out)
     return verdicts
 
 
-def _tell(
+def _report(
     pipeline: Pipeline,
     ran: Ran,
     engine: str,
@@ -114,10 +114,10 @@ def _tell(
     given: int,
     out: Output,
 ) -> bool:
-    """Say how an engine did, and return whether its results are the same."""
+    """Print the outcome of an engine, and return whether its results are equal."""
     facts: dict[str, Any] = {
         "engine": engine,
-        "rows": len(ran.found),
+        "rows": len(ran.results),
         "emitted": ran.emitted,
         "waiting": ran.waiting,
         "late": ran.late,
@@ -127,46 +127,48 @@ def _tell(
     if difference is None:
         counts = f"{ran.emitted:,} emitted + {ran.waiting:,} waiting"
         if sliding:
-            said = f"{len(ran.found):,} results as in this process ({counts}); {ran.late:,} of the "
-            said += f"{given:,} input rows late"
-            whole = True  # the number of results is that of the run in this process
+            message = f"{len(ran.results):,} results as the local batch run ({counts}); "
+            message += f"{ran.late:,} of {given:,} input rows were late"
+            complete = True  # the number of results equals that of the local batch run
         else:
             counts += f" + {ran.late:,} late"
-            said = f"{len(ran.found):,} rows as in this process ({counts} = {given:,} input rows)"
-            whole = len(ran.found) + ran.late == given
-        if whole:
-            out.say("parity", f"{engine}: the same {said}", "green", same=True, **facts)
+            message = f"{len(ran.results):,} rows as the local batch run "
+            message += f"({counts} = {given:,} input rows)"
+            complete = len(ran.results) + ran.late == given
+        if complete:
+            out.say("parity", f"{engine}: the same {message}", "green", same=True, **facts)
             return True
         out.say(
             "parity",
-            f"{engine}: {counts} rows are not the {given:,} of the input",
+            f"{engine}: expected {given:,} rows as in the input, got {counts}",
             "red",
             same=False,
             **facts,
         )
         return False
-    held = window_rows(pipeline.features, ran.accepted, difference)
+    window = window_rows(pipeline.features, ran.accepted, difference)
+    rows = window.to_pylist()
     facts |= {"row": difference.row, "column": difference.column}
-    facts |= {"due": difference.due, "found": difference.found, "window": held.to_pylist()}
+    facts |= {"due": difference.expected, "found": difference.actual, "window": rows}
     out.say("parity", f"{engine}: {difference}", "red", same=False, **facts)
     if not out.as_json:
-        rows_shown = [list(row.values()) for row in held.to_pylist()]
-        out.rows(held.column_names, rows_shown, "The rows of its window:")
+        cells = [list(row.values()) for row in rows]
+        out.rows(window.column_names, cells, "The rows of its window:")
     return False
 
 
 def _live(pipeline: Pipeline, table: Any, _session: Any, _out: Output) -> Ran:
     settings = pipeline.stream
     sliding = pipeline.features.slide is not None
-    # Without a watermark in the file, and where late rows cannot be told, none is late: one batch.
+    # One batch, so that no row is late: there is no watermark, or late rows cannot be identified.
     single = settings.watermark is None or sliding
     live = pipeline.features.live(lateness=_lateness(pipeline), late="drop" if sliding else "side")
     size = len(table) if single else settings.batch
-    fed = [live.feed(table.slice(0, 0))]
-    fed += [live.feed(table.slice(i, size)) for i in range(0, len(table), max(size, 1))]
-    found = pa.concat_tables([*fed, live.finish()])
-    accepted, in_time = (table, found) if sliding else split_late(table, found)
-    return Ran(accepted, in_time, live.late if sliding else len(found) - len(in_time))
+    parts = [live.feed(table.slice(0, 0))]
+    parts += [live.feed(table.slice(i, size)) for i in range(0, len(table), max(size, 1))]
+    results = pa.concat_tables([*parts, live.finish()])
+    accepted, in_time = (table, results) if sliding else split_late(table, results)
+    return Ran(accepted, in_time, live.late if sliding else len(results) - len(in_time))
 
 
 def _lateness(pipeline: Pipeline) -> str | int:
@@ -175,25 +177,25 @@ def _lateness(pipeline: Pipeline) -> str | int:
     return 0 if pa.types.is_integer(pipeline.schema.field(pipeline.features.on).type) else "1ms"
 
 
-def split_late(table: Any, found: Any) -> tuple[Any, Any]:
-    """Part results into the rows that were accepted, all of them, and the results in time."""
-    flag = found["late"]
-    late = found.filter(flag).select(table.column_names)
-    in_time = found.filter(pc.invert(flag)).drop_columns(["late", "late_reason"])
+def split_late(table: Any, results: Any) -> tuple[Any, Any]:
+    """Return the input rows that were not late, and their results."""
+    flag = results["late"]
+    late = results.filter(flag).select(table.column_names)
+    in_time = results.filter(pc.invert(flag)).drop_columns(["late", "late_reason"])
     if len(late) == 0:
         return table, in_time
     return _without(table, late.cast(table.schema)), in_time
 
 
 def _without(table: Any, late: Any) -> Any:
-    """Return a table without some of its rows, each as often as it is among them."""
-    left: dict[str, int] = {}
+    """Return a table without the late rows; a duplicate row is removed once per late copy."""
+    remaining: dict[str, int] = {}
     for row in late.to_pylist():
-        left[repr(row)] = left.get(repr(row), 0) + 1
+        remaining[repr(row)] = remaining.get(repr(row), 0) + 1
     kept = []
     for i, row in enumerate(table.to_pylist()):
-        if left.get(repr(row), 0):
-            left[repr(row)] -= 1
+        if remaining.get(repr(row), 0):
+            remaining[repr(row)] -= 1
         else:
             kept.append(i)
     return table.take(pa.array(kept, pa.int64()))
@@ -208,8 +210,8 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> Ran:
     kind = pipeline.schema.field(pipeline.features.on).type
     if not pa.types.is_timestamp(kind):
         raise UsageError(
-            f"a Spark stream needs timestamps, and {pipeline.features.on!r} is {kind}: compare "
-            "without it, --engines live,spark"
+            f"a Spark stream needs a timestamp column, and {pipeline.features.on!r} is {kind}: "
+            "leave the stream out with --engines live,spark"
         )
     sliding = pipeline.features.slide is not None
     lateness = str(_lateness(pipeline))
@@ -222,7 +224,7 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> Ran:
         for i in range(0, max(len(table), 1), size):
             file = source / f"{i:012}.parquet"
             pyarrow.parquet.write_table(written.slice(i, size), file)
-            os.utime(file, (i // size, i // size))  # Spark takes the oldest first
+            os.utime(file, (i // size, i // size))  # Spark reads the oldest file first
         settings = replace(
             pipeline.stream,
             watermark=lateness,
@@ -241,17 +243,17 @@ def _stream(pipeline: Pipeline, table: Any, session: Any, out: Output) -> Ran:
         data, _ = source_frame(session, moved, streaming=True)
         frame = stream_frame(moved, data, "drop" if sliding else "side")
         counts = watch([start_query(moved, frame, follow=False)], out)
-        # The schema is told, since there may be no file: all rows may wait.
-        found = session.read.schema(frame.schema).parquet(f"{folder}/sink").toArrow()
+        # With an explicit schema, since there is no file if all rows wait for the watermark.
+        emitted = session.read.schema(frame.schema).parquet(f"{folder}/sink").toArrow()
         waiting = waiting_results(moved, data, session)
-    accepted, in_time = (table, found) if sliding else split_late(table, found)
-    whole = pa.concat_tables([in_time, waiting.cast(in_time.schema)])
-    late = counts["late"] if sliding else len(found) - len(in_time)
-    return Ran(accepted, whole, late, len(waiting))
+    accepted, in_time = (table, emitted) if sliding else split_late(table, emitted)
+    results = pa.concat_tables([in_time, waiting.cast(in_time.schema)])
+    late = counts["late"] if sliding else len(emitted) - len(in_time)
+    return Ran(accepted, results, late, len(waiting))
 
 
 def waiting_results(pipeline: Pipeline, data: Any, session: Any) -> Any:
-    """Return the results that a stream over this data has not emitted yet, from its checkpoint."""
+    """Read the results that a stream has not emitted yet from its checkpoint."""
     from slidefold.spark import pipeline_io, tail
 
     on, checkpoint = pipeline.features.on, pipeline.stream.checkpoint
@@ -263,7 +265,7 @@ def waiting_results(pipeline: Pipeline, data: Any, session: Any) -> Any:
 
 
 def in_microseconds(table: Any) -> Any:
-    """Return a table as Spark can read it: its times have microseconds."""
+    """Cast the times of a table to microseconds, as Spark needs them."""
     fields = [
         field.with_type(pa.timestamp("us", field.type.tz))
         if pa.types.is_timestamp(field.type)
@@ -274,7 +276,7 @@ def in_microseconds(table: Any) -> Any:
         return table.cast(pa.schema(fields))
     except pa.ArrowInvalid:
         raise DataError(
-            "Spark counts times in microseconds, and the source has finer ones"
+            "Spark stores times in microseconds, and the source has times with nanoseconds"
         ) from None
 
 

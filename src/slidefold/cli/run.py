@@ -28,28 +28,28 @@ def run(
 ) -> None:
     """Run a pipeline file: read its source, compute its features, write its sink.
 
-    Everything is checked before anything starts, and every mistake is listed. Results appear under
-    their name when they are whole; a run that fails or is stopped leaves nothing behind. A stream
-    on Spark goes on from its checkpoint; what it has written is whole at any time.
+    The file is checked before the run starts, and every mistake is listed. The sink appears when
+    it is complete; a run that fails or is stopped leaves nothing behind. A stream on Spark resumes
+    from its checkpoint, and its output is valid at any time.
 
-    A pipeline file with everything in it; most of it may be left out. Paths are relative to the
-    folder of the file, and no two of them may overlap.
+    The example below shows every key; most are optional. Paths are relative to the folder of the
+    file, and no two of them may overlap.
 
         [source]
         path = "trades.csv"     # .parquet, .jsonl, or a folder of files
         format = "csv"          # parquet, csv, json; for a folder
         bad_rows = "side"       # fail (the default), skip, side: rows that
         side = "bad.jsonl"      # cannot be read, or that have no time
-        columns = { ts = "timestamp[UTC]" }  # else read off the rows
-        delimiter = ","         # of csv
-        names = ["ts", "symbol", "price"]    # of csv without a header
-        nulls = ["", "NA"]      # of csv: what stands for null
+        columns = { ts = "timestamp[UTC]" }  # default: inferred
+        delimiter = ","         # csv only
+        names = ["ts", "symbol", "price"]    # csv without a header
+        nulls = ["", "NA"]      # csv only: values read as null
 
         [features]
         on = "ts"
         by = ["symbol"]
-        order = ["id"]          # among rows of one time and key
-        every = "1h"            # results at round times, not at each row;
+        order = ["id"]          # among rows with equal key and time
+        every = "1h"            # one result per hour, not one per row;
         offset = "15m"          # or 10 (rows), or "window" (sessions)
 
         [features.columns]
@@ -62,7 +62,7 @@ def run(
         leg  = { operator = "count", over = { punctuated = "landed" } }
         own  = { operator = "my.module:Name", columns = "price", over = "1d" }
 
-        [features.columns.old]  # a long one as a table of its own
+        [features.columns.old]  # a long column as its own table
         operator = "mean"
         columns = "price"
         over = "1h"
@@ -77,21 +77,21 @@ def run(
         parts.high = { operator = "max", columns = "price" }
 
         [stream]                # for --stream
-        watermark = "10m"       # how late rows may come
-        late = "drop"           # and count them; or side: flagged, in the results
+        watermark = "10m"       # how late rows may arrive
+        late = "drop"           # count and drop late rows; side: flag them in the results
         emit = "final"          # or arrival, revise, change
-        id = ["id"]             # for revise: what tells rows apart
-        batch = 10000           # in this process: rows at a time
-        checkpoint = "checkpoint"    # on Spark: where a stream goes on
-        files_per_batch = 1     # on Spark; 0 takes all that are there
+        id = ["id"]             # for revise: the columns that identify a row
+        batch = 10000           # local engine: rows per batch
+        checkpoint = "checkpoint"    # on Spark: the folder to resume from
+        files_per_batch = 1     # on Spark; 0 reads all available files
 
         [sink]
         path = "features.parquet"    # .csv, .jsonl
         format = "parquet"      # csv, json, console, memory
         exists = "fail"         # or replace
-        limit = 20              # of the console: rows that are shown
+        limit = 20              # console only: the number of rows to print
 
-    On Spark, `format = "spark:delta"` and the like read and write any format of Spark, with
+    On Spark, `format = "spark:delta"` reads and writes any Spark format by its name, with
     `options = { ... }`.
     """
     out = Output(json)

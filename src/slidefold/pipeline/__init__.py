@@ -1,4 +1,4 @@
-"""Pipeline files: where rows come from, what is computed, where results go."""
+"""Pipeline files, which define a source, features and a sink."""
 
 from slidefold.pipeline.file import Pipeline, load
 from slidefold.pipeline.reporting import Reporter

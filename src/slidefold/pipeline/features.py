@@ -1,4 +1,4 @@
-"""The table [features]: a rolling definition, and whether the columns of the source suit it."""
+"""The table [features]: read its definition and check it against the columns of the source."""
 
 from __future__ import annotations
 
@@ -14,44 +14,46 @@ from slidefold.errors import SlidefoldError, nearest
 from slidefold.pipeline.tables import Mistakes
 
 
-def read_features(told: Mapping[str, Any], mistakes: Mistakes) -> Rolling | None:
-    """Read the definition; None where it is wrong."""
-    if not told:
+def read_features(table: Mapping[str, Any], mistakes: Mistakes) -> Rolling | None:
+    """Read the definition; return None if it has a mistake."""
+    if not table:
         return None
-    said, wrong = read(told)
+    arguments, wrong = read(table)
     for key, error in wrong:
         mistakes.note(f"features.{key}", error)
-    if "on" not in said or not said["columns"]:
+    if "on" not in arguments or not arguments["columns"]:
         if not wrong:
-            mistakes.note("features.columns", "there must be at least one column")
+            mistakes.note("features.columns", "must have at least one column")
         return None
     try:
-        made = rolling(**said)
+        definition = rolling(**arguments)
     except SlidefoldError as error:
         mistakes.note("features", error)
         return None
-    if made.order == "input":
-        mistakes.note("features.order", "'input' is for tables: rows of files have no order")
-    return None if mistakes.at("features") else made
+    if definition.order == "input":
+        mistakes.note(
+            "features.order", "'input' works for tables only: name the columns to order by"
+        )
+    return None if mistakes.at("features") else definition
 
 
 def check_against(
-    definition: Rolling, told: Mapping[str, Any], schema: Any, format: str, mistakes: Mistakes
+    definition: Rolling, table: Mapping[str, Any], schema: Any, format: str, mistakes: Mistakes
 ) -> Any:
-    """Note what the columns of the source do not suit; return the schema of the results."""
+    """Note each mismatch with the columns of the source; return the schema of the results."""
     names = list(schema.names)
-    for name in dict.fromkeys(each for each in names if names.count(each) > 1):
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         mistakes.note("source.path", f"has {names.count(name)} columns named {name!r}")
     _require("features.on", (definition.on,), names, mistakes)
     _require("features.by", definition.by, names, mistakes)
     if not isinstance(definition.order, str):
         _require("features.order", definition.order, names, mistakes)
-    places = _places(told)
+    places = _places(table)
     for name, over in definition.items:
         _require(places[name], over.columns, names, mistakes)
     if mistakes.at("features") or mistakes.at("source"):
         return None
-    # Running no rows finds every type that does not suit: of times and keys, of each column alone.
+    # A run over an empty table finds every wrong type: of times and keys, then column by column.
     empty = schema.empty_table()
     head: dict[str, Any] = {"on": definition.on, "by": definition.by, "order": definition.order}
     probe = rolling(**head, columns={f"n{''.join(names)}": count().over(1)})
@@ -61,8 +63,8 @@ def check_against(
         _try(rolling(**head, columns={name: over}), empty, places[name], hint, mistakes)
     if mistakes.at("features"):
         return None
-    found = _try(definition, empty, "features", ("", ""), mistakes)
-    return None if found is None else found.schema
+    results = _try(definition, empty, "features", ("", ""), mistakes)
+    return None if results is None else results.schema
 
 
 def _try(
@@ -76,28 +78,28 @@ def _try(
         return None
 
 
-def _require(key: str, due: Sequence[str], names: list[str], mistakes: Mistakes) -> None:
-    for name in due:
+def _require(key: str, required: Sequence[str], names: list[str], mistakes: Mistakes) -> None:
+    for name in required:
         if name not in names:
             hint = nearest(name, names) or f"; it has {', '.join(names[:8])}"
             mistakes.note(key, f"the source has no column {name!r}{hint}")
 
 
-def _places(told: Mapping[str, Any]) -> dict[str, str]:
-    """Return the key in the file for each column: a list of lengths makes several of one."""
+def _places(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return each column's key in the file: a list of durations gives several columns per key."""
     places = {}
-    for name, column in told["columns"].items():
-        for made in read({"on": "", "columns": {name: column}})[0]["columns"]:
-            places[made] = f"features.columns.{name}"
+    for name, column in table["columns"].items():
+        for result in read({"on": "", "columns": {name: column}})[0]["columns"]:
+            places[result] = f"features.columns.{name}"
     return places
 
 
 def _hint(columns: Sequence[str], schema: Any, format: str) -> tuple[str, str]:
-    """A column of text may be one of numbers with a slip in it: say where types come from."""
+    """Return the first text column and a hint: one bad value makes a numeric column text."""
     if format == "parquet":
         return "", ""
     text = [name for name in columns if pa.types.is_string(schema.field(name).type)]
     if not text:
         return "", ""
-    said = f" (types are read off the first rows: give that of {text[0]!r} in [source.columns])"
-    return text[0], said
+    hint = " (types are inferred from the first rows: set the type of "
+    return text[0], f"{hint}{text[0]!r} in [source.columns])"

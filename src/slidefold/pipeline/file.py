@@ -1,4 +1,4 @@
-"""A pipeline file as a frozen value, validated as a whole before anything starts."""
+"""Load a pipeline file as a frozen value, and validate all of it before a run starts."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from slidefold.pipeline.settings import (
 from slidefold.pipeline.sources import schema_of
 from slidefold.pipeline.tables import Mistakes, Table
 
-_LONGEST = 1 << 20  # bytes of a pipeline file
-# A key of many parts, such as a.b.c: the parser needs the square of their number in memory.
+_LONGEST = 1 << 20  # the most bytes in a pipeline file
+# A key of many parts, such as a.b.c: the parser's memory grows with the square of their number.
 _PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _DEEP_KEY = re.compile(rb"(?<![\w-])(?:%b[ \t]*+\.[ \t]*+){%d}" % (_PART, DEEP))
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What a pipeline file says."""
+    """The content of a pipeline file."""
 
     file: Path
     source: Source
     features: Rolling
     stream: Stream
     sink: Sink
-    schema: Any  # of the source; None where only Spark can read it
-    results: Any  # the schema of the results; None where that of the source is not known
+    schema: Any  # of the source; None if only Spark can read it
+    results: Any  # the schema of the results; None if that of the source is not known
 
 
 def load(
@@ -53,21 +53,21 @@ def load(
 ) -> Pipeline:
     """Read a pipeline file, and raise `PipelineError` with every mistake in it.
 
-    Paths in the file are relative to its folder. What the run will need is looked at too: the
-    source and the types of its columns, the folder of the sink, and that there is nothing yet where
-    results go (`overwrite` allows it; without `writes` nobody looks at the sink).
+    Paths in the file are relative to its folder. The check includes the source and its column
+    types, the folder of the sink, and that no earlier result exists. `overwrite` allows an earlier
+    result; `writes=False` skips the checks of the sink.
     """
     mistakes = Mistakes(file)
-    told = _parse(file)
-    whole = Table(mistakes, "", told)
+    content = _parse(file)
+    whole = Table(mistakes, "", content)
     for name in ("source", "features", "sink"):
-        if name not in told:
+        if name not in content:
             mistakes.note(name, f"the table [{name}] is missing")
     folder = file.parent
     source = read_source(whole.within("source"), folder, engine)
     settings = read_stream(whole.within("stream"), folder, engine, stream)
     sink = read_sink(whole.within("sink"), folder, engine)
-    features = read_features(whole.within("features").told, mistakes)
+    features = read_features(whole.within("features").content, mistakes)
     whole.finish()
     check_places(file, source, settings, sink, mistakes)
     if features is not None:
@@ -79,10 +79,10 @@ def load(
         except SlidefoldError as error:
             mistakes.note("source.path", error)
     if features is not None and schema is not None:
-        results = check_against(features, told["features"], schema, source.format, mistakes)
+        results = check_against(features, content["features"], schema, source.format, mistakes)
     if stream and results is not None and settings.watermark is not None:
         results = _check_stream(features, settings, schema, mistakes)
-    if "sink" in told:
+    if "sink" in content:
         sink.check_results(results, mistakes)
     continues = False
     if stream and engine == "spark" and not mistakes.at("stream.checkpoint"):
@@ -101,16 +101,16 @@ def _parse(file: Path) -> dict[str, Any]:
         with file.open("rb") as opened:
             content = opened.read(_LONGEST + 1)
         if len(content) > _LONGEST:
-            reason = f"is no pipeline file: it has more than {_LONGEST:,} bytes"
+            reason = f"is not a pipeline file: it has more than {_LONGEST:,} bytes"
         elif _DEEP_KEY.search(content):
-            reason = f"is nested too deep: a key has more than {DEEP} parts"
+            reason = f"is nested too deeply: a key has more than {DEEP} parts"
         else:
-            told = tomllib.loads(content.decode("utf-8"))
-            if not is_deep(told):
-                return told
+            tables = tomllib.loads(content.decode("utf-8"))
+            if not is_deep(tables):
+                return tables
             reason = f"is nested more than {DEEP} levels deep"
     except FileNotFoundError:
-        reason = "there is no such file"
+        reason = "the file does not exist"
     except IsADirectoryError:
         reason = "is a folder, not a file"
     except OSError as error:
@@ -119,15 +119,15 @@ def _parse(file: Path) -> dict[str, Any]:
         reason = "is not UTF-8 text"
     except RecursionError:
         reason = f"is nested more than {DEEP} levels deep"
-    except ValueError as error:  # of tomllib, and of integers with thousands of digits
-        reason = f"is not TOML: {str(error).partition('; use sys.')[0]}"
+    except ValueError as error:  # tomllib's error, or an integer with thousands of digits
+        reason = f"is not valid TOML: {str(error).partition('; use sys.')[0]}"
     raise PipelineError(str(file), [("", reason)])
 
 
 def _check_stream(
     features: Rolling | None, settings: Stream, schema: Any, mistakes: Mistakes
 ) -> Any:
-    """Note what a stream refuses, and return the schema of what it gives."""
+    """Note what a stream does not support, and return the schema of its results."""
     if features is None or mistakes.at("stream"):
         return None
     assert settings.watermark is not None
@@ -142,27 +142,27 @@ def _check_stream(
 
 
 def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
-    """Tell whether a Spark stream goes on from its checkpoint, and note what it cannot do."""
+    """Tell whether a Spark stream resumes from a checkpoint, and note if its sink is gone."""
     checkpoint = settings.checkpoint
     if checkpoint is None or is_remote(checkpoint) or not Path(checkpoint).exists():
         return False
     if sink.path is not None and not sink.path.exists():
         mistakes.note(
             "stream.checkpoint",
-            f"{checkpoint!r} is there and the results are not: remove it to start anew",
+            f"the checkpoint {checkpoint!r} exists but the results do not: remove it to start over",
         )
     return True
 
 
 def _required(features: Rolling) -> tuple[str, ...]:
-    """Return the columns without whose value a row has no place: times, and those of distances."""
+    """Return the columns that must have a value in every row: times and distances."""
     windows = [over.window for _, over in features.items]
     distances = [name for window in windows for name in window.walks]
     return tuple(dict.fromkeys((features.on, *distances)))
 
 
 def _check_target(key: str, target: Path | None, replace: bool, mistakes: Mistakes) -> None:
-    """Refuse a target that exists, or whose folder cannot be written to."""
+    """Note a target that exists, or whose folder is missing or not writable."""
     if target is None:
         return
     if not target.parent.is_dir():
@@ -170,15 +170,15 @@ def _check_target(key: str, target: Path | None, replace: bool, mistakes: Mistak
     elif target.exists() and not replace:
         mistakes.note(
             key,
-            f"{str(target)!r} exists: remove it, or replace it with --overwrite or exists = "
-            '"replace"',
+            f"{str(target)!r} already exists: remove it, or replace it with --overwrite or "
+            'exists = "replace"',
         )
     elif not _writable(target.parent):
-        mistakes.note(key, f"the folder {str(target.parent)!r} cannot be written to")
+        mistakes.note(key, f"the folder {str(target.parent)!r} is not writable")
 
 
 def _writable(folder: Path) -> bool:
-    # Asking the file system is surer than asking for permissions: it may be read-only, or full.
+    # Permissions are not enough: the file system may be read-only or full.
     probe = folder / f".slidefold.{id(folder)}.partial"
     try:
         probe.touch(exist_ok=False)

@@ -1,4 +1,4 @@
-"""JSON lines as Arrow tables: one object a line, whose keys are the columns."""
+"""Read JSON lines as Arrow tables: one object per line, its keys are the columns."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from slidefold.errors import DataError
 from slidefold.pipeline.broken import BadRow, Salvage, lacking
 from slidefold.pipeline.settings import Source
 
-_BLOCK = 1 << 20  # bytes that types are read off
-_DEEP = 100  # levels of nesting; the reader is recursive, and thousands of them end the process
+_BLOCK = 1 << 20  # types are inferred from this many bytes
+_DEEP = 100  # levels of nesting; the reader is recursive, and thousands of levels crash the process
 _TIMES = [pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
 
 
 def json_schema(source: Source, file: Path) -> Any:
-    """Return the schema of a file: the types of its first megabyte, in the order of its keys."""
-    # The reader infers types of a whole block, so it is given lines that are whole.
+    """Infer the schema of a file from its first megabyte, in the order of its keys."""
+    # The reader infers types from a whole block, so pass it complete lines only.
     with pa.input_stream(str(file)) as stream:
         lines = stream.read(_BLOCK).split(b"\n")
     if len(lines) > 1:
@@ -37,14 +37,14 @@ def json_schema(source: Source, file: Path) -> Any:
 
     def parse(text: bytes) -> Any:
         nonlocal merged
-        found = _inferred(source, text)
-        merged = _merge(merged, found)
-        return found.empty_table()
+        schema = _inferred(source, text)
+        merged = _merge(merged, schema)
+        return schema.empty_table()
 
     Salvage(file, parse, lambda _bad: None).table([*enumerate(whole)], pa.schema([]))
     if not merged.names:
         raise DataError(f"{str(file)!r} has no line that is a JSON object")
-    # The reader puts the columns first whose types it is told.
+    # The reader puts columns with declared types first: restore the order of the keys.
     order = _keys(whole) if source.types else {}
     names = sorted(merged.names, key=lambda name: order.get(name, len(order)))
     return pa.schema([settled(merged.field(name)) for name in names])
@@ -67,17 +67,17 @@ def parse_json(
         table = parse(text, pyarrow.json.ReadOptions(block_size=16 * _BLOCK))
         if not lacking(table, source.required):
             return table
-    # A line is broken: find out which.
+    # At least one line is broken: find it.
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     return Salvage(file, parse, note, source.required).table(lines, schema)
 
 
 def settled(field: Any) -> Any:
-    """Return a field whose type was read off the first rows, as it is to be for all."""
+    """Widen a type that was inferred from the first rows, so that it suits later rows too."""
     if field.type == pa.null():
         return field.with_type(pa.string())  # later rows may have a value
     if pa.types.is_timestamp(field.type) and field.type.unit == "s":
-        return field.with_type(pa.timestamp("us", field.type.tz))  # later ones a part of a second
+        return field.with_type(pa.timestamp("us", field.type.tz))  # or fractions of a second
     return field
 
 
@@ -88,18 +88,18 @@ def _read(text: bytes, reads: Any, options: Any) -> Any:
 
 
 def depth(text: bytes) -> int:
-    r"""Return how deep the values in JSON text are nested, at most: its lines may be broken.
+    r"""Return the maximum nesting depth in JSON text, which may have broken lines.
 
     >>> depth(b'{"a": [1, {"b": "[[[\\"[["}]}\n{"c": 2}\n')
     3
     """
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # Without brackets nothing is left of a string but its quotes: most are gone at once.
+    # Keep brackets and quotes only: most strings become "" and are removed at once.
     marks = text.translate(None, _UNMARKED).replace(b'""', b"")
     marks = re.sub(rb'"[^"]*+"?', b"", marks)
-    found = np.frombuffer(marks, np.uint8)
-    steps = np.where((found == ord("{")) | (found == ord("[")), 1, -1)
+    codes = np.frombuffer(marks, np.uint8)
+    steps = np.where((codes == ord("{")) | (codes == ord("[")), 1, -1)
     level = np.concatenate([[0], np.cumsum(steps)])
     return int((level - np.minimum.accumulate(level)).max())
 
@@ -108,7 +108,7 @@ _UNMARKED = bytes(code for code in range(256) if code not in b'[]{}"')
 
 
 def _as_text(schema: Any) -> Any:
-    """Return a schema with times as strings, as JSON has them: read as times they lose zones."""
+    """Return a schema with times as strings: Arrow's JSON reader would lose their zones."""
     return pa.schema(
         [field.with_type(pa.string()) if _is_time(field) else field for field in schema]
     )
@@ -119,7 +119,7 @@ def _is_time(field: Any) -> bool:
 
 
 def _converted(table: Any, schema: Any) -> Any:
-    """Return a table in the types and the order of a schema."""
+    """Cast a table to the types and the column order of a schema."""
     columns = []
     for field in schema:
         try:
@@ -130,30 +130,31 @@ def _converted(table: Any, schema: Any) -> Any:
 
 
 def _inferred(source: Source, text: bytes) -> Any:
-    """Return the schema of some lines; strings that are all times are times."""
-    told = pa.schema(source.types)
+    """Infer the schema of some lines; a string column of times only becomes a time column."""
+    declared = pa.schema(source.types)
 
     def read(explicit: Any) -> Any:
         options = pyarrow.json.ParseOptions(explicit_schema=_as_text(explicit))
         return _read(text, _one_block(text), options)
 
-    table = read(told)
-    fields = [told.field(each.name) if each.name in told.names else each for each in table.schema]
-    times = [each for each in fields if pa.types.is_timestamp(each.type)]
+    known = set(declared.names)
+    table = read(declared)
+    fields = [declared.field(one.name) if one.name in known else one for one in table.schema]
+    times = [field for field in fields if pa.types.is_timestamp(field.type)]
     if times:
-        table = read(pa.schema([*told, *(each for each in times if each.name not in told.names)]))
+        table = read(pa.schema([*declared, *(one for one in times if one.name not in known)]))
     return pa.schema(
         [
-            each
-            if each.name in told.names or not pa.types.is_string(table[each.name].type)
-            else each.with_type(_time_type(table[each.name]))
-            for each in fields
+            field
+            if field.name in known or not pa.types.is_string(table[field.name].type)
+            else field.with_type(_time_type(table[field.name]))
+            for field in fields
         ]
     )
 
 
 def _time_type(strings: Any) -> Any:
-    """Return the type of times that strings are, with or without a zone; that of strings if none.
+    """Return the timestamp type that all strings fit, with or without a zone; string if none does.
 
     >>> _time_type(pa.array(["2024-03-01T09:00:00Z", None]))
     TimestampType(timestamp[us, tz=UTC])
@@ -166,25 +167,25 @@ def _time_type(strings: Any) -> Any:
 
 
 def _keys(lines: list[bytes]) -> dict[str, int]:
-    """Return the keys of objects, numbered in the order in which they appear."""
+    """Return the keys of all objects, numbered in order of appearance."""
     keys: dict[str, int] = {}
     for line in lines:
         with suppress(ValueError, RecursionError):
-            found = json.loads(line)
-            for key in found if isinstance(found, dict) else ():
+            value = json.loads(line)
+            for key in value if isinstance(value, dict) else ():
                 keys.setdefault(key, len(keys))
     return keys
 
 
 def _merge(older: Any, newer: Any) -> Any:
-    """Merge two schemas; of two types that do not go together the older one stays."""
-    for each in newer:
-        known = older.get_field_index(each.name)
+    """Merge two schemas; if two types are incompatible, keep the older one."""
+    for field in newer:
+        known = older.get_field_index(field.name)
         if known < 0:
-            older = older.append(each)
+            older = older.append(field)
             continue
         try:
-            pair = [pa.schema([older.field(known)]), pa.schema([each])]
+            pair = [pa.schema([older.field(known)]), pa.schema([field])]
             both = pa.unify_schemas(pair, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             continue
@@ -193,5 +194,5 @@ def _merge(older: Any, newer: Any) -> Any:
 
 
 def _one_block(text: bytes) -> Any:
-    # In one block: an object may be longer than the default, and threads have nothing to share.
+    # One block, since an object may be longer than the default; then threads do not help.
     return pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(text), 1) + 1)

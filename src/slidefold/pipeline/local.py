@@ -1,4 +1,4 @@
-"""The engine in this process: files to tables, features, a file at the end."""
+"""Run a pipeline in this process: read files, compute features, write a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slidefold.pipeline.sources import files_of, tables
 
 @dataclass
 class Broken:
-    """What becomes of broken rows: the run fails, or they are counted, or kept in a side file."""
+    """Handles broken rows: it fails the run, counts them, or keeps them for the side file."""
 
     policy: str
     sink: FileSink | None = None
@@ -28,17 +28,17 @@ class Broken:
     _kept: list[BadRow] = field(default_factory=list)
 
     def note(self, row: BadRow) -> None:
-        """Take a broken row."""
+        """Handle one broken row."""
         if self.policy == "fail":
             raise DataError(
-                f'{row} (to go on without such rows, set bad_rows = "skip" or "side" in [source])'
+                f'{row} (to skip broken rows, set bad_rows = "skip" or "side" in [source])'
             )
         self.count += 1
         if self.sink is not None:
             self._kept.append(row)
 
     def flush(self) -> None:
-        """Write what was kept; an empty file says that there was none."""
+        """Write the kept rows to the side file; the file is empty if there are none."""
         if self.sink is not None:
             rows = [vars(row) for row in self._kept]
             self.sink.write(pa.Table.from_pylist(rows, schema=BAD_ROWS))
@@ -46,7 +46,7 @@ class Broken:
 
 
 def read(pipeline: Pipeline, out: Reporter, broken: Broken) -> Iterator[Any]:
-    """Yield the files of the source as tables, in the order in which they came."""
+    """Yield the files of the source as tables, oldest file first."""
     files = len(files_of(pipeline.source))
     rows = 0
     with out.working("reading", files) as bar:
@@ -55,10 +55,10 @@ def read(pipeline: Pipeline, out: Reporter, broken: Broken) -> Iterator[Any]:
             bar.tell(f"reading {file.name}")
             bar.advance()
             yield table
-    noted = f", {broken.count:,} broken rows left out" if broken.count else ""
+    skipped = f", skipped {broken.count:,} broken rows" if broken.count else ""
     out.step(
         "read",
-        f"read {rows:,} rows from {files:,} {'file' if files == 1 else 'files'}{noted}",
+        f"read {rows:,} rows from {files:,} {'file' if files == 1 else 'files'}{skipped}",
         rows=rows,
         files=files,
         bad_rows=broken.count,
@@ -66,7 +66,7 @@ def read(pipeline: Pipeline, out: Reporter, broken: Broken) -> Iterator[Any]:
 
 
 def collect(pipeline: Pipeline, out: Reporter) -> Any:
-    """Return the whole source as one table; broken rows as the file says, none kept aside."""
+    """Read the whole source as one table; broken rows fail or are skipped, without a side file."""
     broken = Broken(pipeline.source.bad_rows)
     return pa.concat_tables([pipeline.schema.empty_table(), *read(pipeline, out, broken)])
 
@@ -80,19 +80,19 @@ def run_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
             [pipeline.schema.empty_table(), *read(pipeline, out, broken)]
         ).combine_chunks()
         with out.working(f"computing {len(pipeline.features.items)} columns"):
-            found = pipeline.features.run(table)
+            results = pipeline.features.run(table)
         if sink is not None:
             with out.working("writing"):
-                sink.write(found)
+                sink.write(results)
         broken.flush()
-    tell(pipeline, out, found, len(table), len(found), broken.count, perf_counter() - start)
-    return found
+    tell(pipeline, out, results, len(table), len(results), broken.count, perf_counter() - start)
+    return results
 
 
 def open_targets(
     pipeline: Pipeline, opened: ExitStack, replace: bool
 ) -> tuple[Broken, FileSink | None]:
-    """Open the side file and the sink; the results appear last, when all else is in place."""
+    """Open the side file and the sink; the sink appears last, after the side file."""
     replace = replace or pipeline.sink.exists == "replace"
     sink = None
     if pipeline.sink.path is not None:
@@ -103,21 +103,27 @@ def open_targets(
 
 
 def tell(
-    pipeline: Pipeline, out: Reporter, shown: Any, taken: int, made: int, bad: int, seconds: float
+    pipeline: Pipeline,
+    out: Reporter,
+    shown: Any,
+    rows_in: int,
+    rows_out: int,
+    bad: int,
+    seconds: float,
 ) -> None:
-    """Say what a run did; the console is a sink too."""
+    """Report what a run did, and print the results if the sink is the console."""
     if pipeline.sink.format == "console" and shown is not None:
-        limit = pipeline.sink.limit or made
+        limit = pipeline.sink.limit or rows_out
         rows = [list(row.values()) for row in shown.slice(0, limit).to_pylist()]
         out.rows(shown.column_names, rows)
-        if made > limit:
-            out.step("more", f"... and {made - limit:,} rows more", rows=made - limit)
+        if rows_out > limit:
+            out.step("more", f"... and {rows_out - limit:,} more rows", rows=rows_out - limit)
     where = pipeline.sink.place
     out.say(
         "done",
-        f"{taken:,} rows in, {made:,} rows out to {where}, {seconds:.1f} s",
-        rows_in=taken,
-        rows_out=made,
+        f"{rows_in:,} rows in, {rows_out:,} rows out to {where}, {seconds:.1f} s",
+        rows_in=rows_in,
+        rows_out=rows_out,
         bad_rows=bad,
         sink=where,
         seconds=round(seconds, 3),

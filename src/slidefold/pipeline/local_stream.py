@@ -1,4 +1,4 @@
-"""Rows in the order in which their files came, in this process: what a stream on Spark does."""
+"""Stream a pipeline in this process: files in order of age, as a stream on Spark reads them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from slidefold.pipeline.reporting import Reporter
 
 
 def stream_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
-    """Feed a pipeline batch by batch; at the end no more rows come, and all is final.
+    """Feed a pipeline batch by batch; the end of the source makes all results final.
 
-    Returns what is shown or kept, if it is not written.
+    Returns the results if the sink is the console or the memory.
     """
     start = perf_counter()
     settings = pipeline.stream
@@ -24,36 +24,36 @@ def stream_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
     live = pipeline.features.live(
         lateness=settings.watermark, emit=settings.emit, late=settings.late, id=settings.id
     )
-    taken = made = batches = 0
+    rows_in = rows_out = batches = 0
     shown: list[Any] = []
     with ExitStack() as opened:
         broken, sink = open_targets(pipeline, opened, replace)
 
-        def deliver(found: Any) -> None:
-            nonlocal made
-            made += len(found)
+        def deliver(results: Any) -> None:
+            nonlocal rows_out
+            rows_out += len(results)
             if sink is not None:
-                sink.write(found)
+                sink.write(results)
             elif pipeline.sink.wants(sum(map(len, shown))):
-                shown.append(found)
+                shown.append(results)
 
-        deliver(live.feed(pipeline.schema.empty_table()))  # a sink without rows has columns
+        deliver(live.feed(pipeline.schema.empty_table()))  # an empty sink still has columns
         for table in read(pipeline, out, broken):
             for first in range(0, len(table), settings.batch):
                 batch = table.slice(first, settings.batch)
                 deliver(live.feed(batch))
-                taken, batches = taken + len(batch), batches + 1
+                rows_in, batches = rows_in + len(batch), batches + 1
         deliver(live.finish())
         broken.flush()
     seconds = perf_counter() - start
     late = f", {live.late:,} late" if live.late else ""
     out.step(
         "streamed",
-        f"fed {taken:,} rows in {batches:,} batches{late}",
-        rows=taken,
+        f"processed {rows_in:,} rows in {batches:,} batches{late}",
+        rows=rows_in,
         batches=batches,
         late=live.late,
     )
-    found = pa.concat_tables(shown) if shown else None
-    tell(pipeline, out, found, taken, made, broken.count, seconds)
-    return found
+    results = pa.concat_tables(shown) if shown else None
+    tell(pipeline, out, results, rows_in, rows_out, broken.count, seconds)
+    return results

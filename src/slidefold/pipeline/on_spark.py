@@ -1,4 +1,4 @@
-"""The engine on Spark: the same file, batch or streaming, on a cluster."""
+"""Run a pipeline on Spark: sessions, sources and the batch run."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from slidefold.spark import startup
 
 @contextmanager
 def spark_session(out: Reporter, master: str) -> Iterator[Any]:
-    """A Spark session that is stopped at the end, whatever happens; it logs into a file."""
+    """Start a Spark session that logs to a file, and always stop it at the end."""
     with TemporaryDirectory(prefix="slidefold-") as folder:
-        begin = perf_counter()
+        start = perf_counter()
         with out.working(f"starting Spark at {master}"):
             session = startup.start(master, Path(folder) / "spark.log")
-        seconds = perf_counter() - begin
+        seconds = perf_counter() - start
         out.step("spark", f"Spark started at {master}, {seconds:.1f} s", master=master)
         try:
             with startup.readable():
                 yield session
         finally:
-            # After Ctrl-C within a call the connection may be gone; the JVM then ends with us.
+            # After Ctrl-C inside a call the connection may be gone; the JVM then ends with Python.
             with suppress(Exception):
                 session.stop()
 
@@ -46,7 +46,7 @@ def spark_session(out: Reporter, master: str) -> Iterator[Any]:
 def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> Any:
     """Run a pipeline over all of its source on Spark, and write the results.
 
-    Returns what is shown or kept, if it is not written.
+    Returns the results if the sink is the console or the memory.
     """
     from slidefold.spark import pipeline_io
 
@@ -54,36 +54,36 @@ def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> 
         start = perf_counter()
         replace = replace or pipeline.sink.exists == "replace"
         data, parsed = source_frame(session, pipeline, streaming=False)
-        found = pipeline.features.run(data)
+        results = pipeline.features.run(data)
         bad = _broken(pipeline, parsed, opened, replace)
         sink = pipeline.sink
         shown = None
         with out.working("running on Spark"):
             if sink.kept:
                 limit = sink.limit if sink.format == "console" else 0
-                shown = found.limit(limit).toArrow() if limit else found.toArrow()
-                made = found.count() if limit else len(shown)
+                shown = results.limit(limit).toArrow() if limit else results.toArrow()
+                rows = results.count() if limit else len(shown)
             elif sink.path is None:
                 name = sink.format.removeprefix(SPARK)
-                made = pipeline_io.write(found, name, sink.url, sink.options, replace=replace)
+                rows = pipeline_io.write(results, name, sink.url, sink.options, replace=replace)
             else:
                 with appearing(sink.path, replace) as partial:
-                    made = pipeline_io.write(found, sink.format, str(partial), {}, replace=False)
-        # With one result a row, as many rows went in as came out.
-        taken = made if pipeline.features.slide is None else data.count()
-        tell(pipeline, out, shown, taken, made, bad, perf_counter() - start)
+                    rows = pipeline_io.write(results, sink.format, str(partial), {}, replace=False)
+        # Without every= there is one result per row: the input has as many rows.
+        rows_in = rows if pipeline.features.slide is None else data.count()
+        tell(pipeline, out, shown, rows_in, rows, bad, perf_counter() - start)
         return shown
 
 
 def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[Any, Any]:
-    """Return the source as a DataFrame, and with its broken rows where it may have some."""
+    """Return the source without its broken rows, and with them marked (None if not checked)."""
     from slidefold.spark import pipeline_io
 
     source = pipeline.source
-    made: Any = None
+    data: Any = None
     if source.format.startswith(SPARK):
         name = source.format.removeprefix(SPARK)
-        made = pipeline_io.read_format(
+        data = pipeline_io.read_format(
             session, name, source.path, source.options, streaming=streaming
         )
     else:
@@ -91,24 +91,24 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
         path = os.path.abspath(source.path)
         glob = "*{" + ",".join(ENDINGS[source.format]) + "}"
         if not os.path.isdir(path):
-            path, name = os.path.split(path)  # streams read folders only
+            path, name = os.path.split(path)  # Spark streams read folders only
             glob = literal(name)
         place = literal(path)
         at = pipeline_io.Place(session, place, glob, streaming, pipeline.stream.files_per_batch)
         if source.format == "parquet":
-            made = pipeline_io.read_parquet(at, pipeline.schema)
-    if made is None:
+            data = pipeline_io.read_parquet(at, pipeline.schema)
+    if data is None:
         parse = Strict(Parse(source, pipeline.schema), source.bad_rows)
         parsed = pipeline_io.read_parsed(at, parse, pipeline.schema, as_json)
     elif source.bad_rows == "fail":
-        return made, None
+        return data, None
     else:
-        parsed = pipeline_io.marking_bad(made, source.required)
+        parsed = pipeline_io.marking_bad(data, source.required)
     return pipeline_io.good_rows(pipeline_io.counting_bad(parsed) if streaming else parsed), parsed
 
 
 class Strict:
-    """A parser that fails at a broken row, where that is what the file says."""
+    """A parser that fails at a broken row if the file sets `bad_rows = "fail"`."""
 
     def __init__(self, parse: Parse, policy: str) -> None:
         self.parse, self.policy = parse, policy
@@ -123,12 +123,12 @@ class Strict:
 
 
 def as_json(row: BadRow) -> str:
-    """A broken row as it is kept aside."""
+    """Return a broken row as a line of the side file."""
     return json_line(vars(row))
 
 
 def _broken(pipeline: Pipeline, parsed: Any, opened: ExitStack, replace: bool) -> int:
-    """Count the broken rows, and keep them aside if they are to be."""
+    """Count the broken rows, and write them to the side file if there is one."""
     from slidefold.spark import pipeline_io
 
     if parsed is None or pipeline.source.bad_rows == "fail":
@@ -142,7 +142,7 @@ def _broken(pipeline: Pipeline, parsed: Any, opened: ExitStack, replace: bool) -
 
 @contextmanager
 def appearing(path: Path, replace: bool) -> Iterator[Path]:
-    """A folder under another name, which gets its own when all of it is there."""
+    """Yield a temporary folder that is renamed to `path` when it is complete."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -150,14 +150,14 @@ def appearing(path: Path, replace: bool) -> Iterator[Path]:
         if replace:
             remove(path)
         elif path.exists():
-            raise DataError(f"{str(path)!r} was made by somebody else meanwhile")
+            raise DataError(f"another process created {str(path)!r} during the run")
         os.rename(partial, path)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
+    """Remove a file or a folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -1,4 +1,4 @@
-"""Patterns of paths, as Spark reads them: `*`, `?`, `[a-z]` and `{a,b}`."""
+"""Path patterns in Spark's syntax: `*`, `?`, `[a-z]` and `{a,b}`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _PATTERN = re.compile(r"[*?\[{]")
 
 
 def has_pattern(path: str) -> bool:
-    """Tell whether Spark would take a path for a pattern."""
+    """Tell whether Spark would read a path as a pattern."""
     return _PATTERN.search(path) is not None
 
 
 def literal(path: str) -> str:
-    r"""Return a pattern that means this path alone.
+    r"""Return a pattern that matches this path only.
 
     >>> print(literal("data[1].csv"))
     data\[1\].csv
@@ -24,7 +24,7 @@ def literal(path: str) -> str:
 
 
 def first_pattern(path: str) -> tuple[str, list[str]]:
-    """Cut a path where its first pattern begins: the folder, and the names below it.
+    """Split a path at its first pattern: the folder before it, and the names below that folder.
 
     >>> first_pattern("/data/2024-*/{a,b}/x.csv")
     ('/data', ['2024-*', '{a,b}', 'x.csv'])
@@ -36,14 +36,14 @@ def first_pattern(path: str) -> tuple[str, list[str]]:
 
 
 def touches(names: Sequence[str], parts: Sequence[str]) -> bool:
-    """Tell whether a path matches names of a pattern, as far as the shorter of both goes.
+    """Tell whether a path matches the names of a pattern, up to the shorter of the two.
 
     >>> touches(["2024-*", "*.csv"], ["2024-03"]), touches(["{a,b}", "*.csv"], ["c", "x.csv"])
     (True, False)
     """
     for name, part in zip(names, parts, strict=False):
         if "/" in name:
-            return True  # alternatives of several names each: they may match
+            return True  # alternatives with several names each may match
         if not _expression(name).fullmatch(part):
             return False
     return True
@@ -60,16 +60,16 @@ def _below(folder: str, names: Sequence[str]) -> Iterator[str]:
         yield folder
         return
     try:
-        found = sorted(os.listdir(folder))
+        entries = sorted(os.listdir(folder))
     except OSError:
         return
-    for each in found:
-        if touches(names[:1], [each]):
-            yield from _below(os.path.join(folder, each), names[1:])
+    for entry in entries:
+        if touches(names[:1], [entry]):
+            yield from _below(os.path.join(folder, entry), names[1:])
 
 
 def _expression(name: str) -> re.Pattern[str]:
-    """Translate the pattern of one name."""
+    """Translate the pattern of one name to a regular expression."""
     text = ""
     for mark in re.findall(r"\\.|\[[^\]]*\]|.", name):
         if len(mark) > 1:
@@ -79,4 +79,4 @@ def _expression(name: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error:
-        return re.compile(".*")  # whatever Spark makes of it
+        return re.compile(".*")  # Spark may match anything

@@ -1,4 +1,4 @@
-"""Where a pipeline reads and writes: what its paths mean, and that no two of them overlap."""
+"""Resolve the paths of a pipeline, and check that no two of them overlap."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LOCAL = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 _SAME = "is the same as"
 
 Identity = tuple[Any, ...]
-Chain = list[Identity]  # of a place, and of each folder that it lies in
+Chain = list[Identity]  # of a place, and of each folder above it
 
 
 def placed(path: str, folder: Path) -> str:
-    """Return what a path in a pipeline file means: it is relative to the folder of the file.
+    """Resolve a path in a pipeline file: it is relative to the folder of the file.
 
     >>> placed("a.csv", Path("in")), placed("file:///data/a.csv", Path("in"))
     ('in/a.csv', '/data/a.csv')
@@ -32,7 +32,7 @@ def placed(path: str, folder: Path) -> str:
 
 
 def is_remote(path: str) -> bool:
-    """Tell whether a path is on another file system, which Spark knows.
+    """Tell whether a path is on a remote file system, which only Spark can access.
 
     >>> is_remote("s3://bucket/a"), is_remote("file:/a"), is_remote("a/b")
     (True, False, False)
@@ -41,7 +41,7 @@ def is_remote(path: str) -> bool:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the names of the files in a local folder and in those below; none if it is none."""
+    """Return the names of all files in a local folder and its subfolders."""
     if is_remote(folder):
         return []
     return [name for _, _, names in os.walk(folder) for name in names if name[0] not in "_."]
@@ -54,17 +54,17 @@ class Place:
     key: str
     name: str
     path: str
-    linked: tuple[str, ...] = ()  # links in it, and files in it that have other names too
+    linked: tuple[str, ...] = ()  # symbolic links in it, and files in it with several hard links
 
     def __str__(self) -> str:
         return f"{self.name} {self.path!r}"
 
 
 def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any) -> None:
-    """Note each target that is, contains or lies in another place of the pipeline.
+    """Note each target that equals, contains or lies in another place of the pipeline.
 
     Writing a target may replace all of it, which would delete the source, the pipeline file or
-    other results; and a target in the source would be read as input.
+    other results. A target inside the source would be read as input.
     """
     pipeline = Place("", "the pipeline file", str(file))
     sources = [
@@ -72,9 +72,9 @@ def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any)
         for path in (source.path, *_option_paths(source))
         if path is not None
     ]
-    for each in sources:
-        if _relation(each, pipeline) == _SAME:
-            mistakes.note(each.key, f"{each.path!r} is the pipeline file itself")
+    for place in sources:
+        if _relation(place, pipeline) == _SAME:
+            mistakes.note(place.key, f"{place.path!r} is the pipeline file itself")
     targets = [
         ("sink.path", "the sink", sink.path or sink.url),
         *(("sink.options.path", "the sink", path) for path in _option_paths(sink)),
@@ -86,19 +86,19 @@ def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any)
         for other in [pipeline, *sources, *written[:number]]:
             relation = _relation(target, other)
             if relation:
-                reason = f"{target.path!r} {relation} {other}: give each a place of its own"
+                reason = f"{target.path!r} {relation} {other}: choose separate paths"
                 mistakes.note(target.key, reason)
                 break
 
 
 def _option_paths(table: Any) -> list[str]:
-    """Return the paths in the options of a Spark format; case does not matter in their names."""
-    told = [value for name, value in table.options.items() if name.lower() == "path"]
-    return [placed(path, Path()) for path in told]
+    """Return the paths in the options of a Spark format; option names ignore case."""
+    paths = [value for name, value in table.options.items() if name.lower() == "path"]
+    return [placed(path, Path()) for path in paths]
 
 
 def _linked(source: str) -> Iterator[str]:
-    """Yield what a source has in it that has another name elsewhere."""
+    """Yield the links in a source, and its files with several hard links."""
     if is_remote(source):
         return
     folders = matches(source) if has_pattern(source) and not os.path.exists(source) else [source]
@@ -109,7 +109,7 @@ def _linked(source: str) -> Iterator[str]:
         for parent, below, names in os.walk(folder, followlinks=True):
             status = os.stat(parent)
             if (status.st_dev, status.st_ino) in seen:
-                below.clear()  # a link to a folder above it would never end
+                below.clear()  # a link to a folder above would loop forever
                 continue
             seen.add((status.st_dev, status.st_ino))
             below[:] = [name for name in below if name[0] not in "_."]
@@ -121,17 +121,17 @@ def _linked(source: str) -> Iterator[str]:
 
 
 def _relation(target: Place, other: Place) -> str:
-    """Return how a target overlaps another place, in words; nothing if it does not."""
+    """Return how a target overlaps another place, as text; empty if it does not."""
     if is_remote(target.path) or is_remote(other.path):
         return _between([_remote_chain(target.path)], [_remote_chain(other.path)])
     forms = _forms(target.path)
     chains = [_chain(form) for form in forms]
-    found = _between(chains, [_chain(form) for form in _forms(other.path)])
-    if not found and has_pattern(other.path) and _in_pattern(forms, other.path):
-        found = "overlaps"
-    if found:
-        return found
-    linked = (_chain(form) for each in other.linked for form in _forms(each))
+    relation = _between(chains, [_chain(form) for form in _forms(other.path)])
+    if not relation and has_pattern(other.path) and _in_pattern(forms, other.path):
+        relation = "overlaps"
+    if relation:
+        return relation
+    linked = (_chain(form) for link in other.linked for form in _forms(link))
     return "overlaps, through a link," if _between(chains, list(linked)) else ""
 
 
@@ -145,7 +145,7 @@ def _between(targets: list[Chain], others: list[Chain]) -> str:
 
 
 def _forms(path: str) -> list[Path]:
-    """Return a path without links, and the path of the link if it is one itself."""
+    """Return a path with links resolved, and also the path of the link if it is a link."""
     parent, name = os.path.split(path)
     forms = {os.path.realpath(path)}
     if name not in ("", ".", ".."):
@@ -154,33 +154,33 @@ def _forms(path: str) -> list[Path]:
 
 
 def _chain(form: Path) -> Chain:
-    return [_identity(each) for each in (form, *form.parents)]
+    return [_identity(path) for path in (form, *form.parents)]
 
 
 def _identity(path: Path) -> Identity:
-    """Return what tells a file or folder from all others, by whatever name; it need not exist."""
+    """Return an identity that all names of a file or folder share; it need not exist."""
     missing: list[str] = []
-    for each in (path, *path.parents):
+    for ancestor in (path, *path.parents):
         try:
-            status = os.lstat(each)
+            status = os.lstat(ancestor)
         except OSError:
-            missing.append(each.name)
+            missing.append(ancestor.name)
         else:
             return (status.st_dev, status.st_ino, *reversed(missing))
     return (str(path),)
 
 
 def _remote_chain(path: str) -> Chain:
-    found = _SCHEME.match(path)
-    if found is None:
+    match = _SCHEME.match(path)
+    if match is None:
         return []
-    scheme = "s3" if found[1].lower() in ("s3a", "s3n") else found[1].lower()
-    rest = PurePosixPath(os.path.normpath("/" + path[found.end() :].lstrip("/")))
-    return [(scheme, str(each)) for each in (rest, *rest.parents)]
+    scheme = "s3" if match[1].lower() in ("s3a", "s3n") else match[1].lower()
+    rest = PurePosixPath(os.path.normpath("/" + path[match.end() :].lstrip("/")))
+    return [(scheme, str(path)) for path in (rest, *rest.parents)]
 
 
 def _in_pattern(forms: list[Path], pattern: str) -> bool:
-    """Tell whether a pattern may ever match a target, or something in it, or above it."""
+    """Tell whether a pattern can match a target, a path in it, or a folder above it."""
     base, rest = first_pattern(pattern)
     start = _identity(Path(os.path.realpath(base)))
     for form in forms:

@@ -1,4 +1,4 @@
-"""How a run tells what it does: nothing by default; the command line shows it."""
+"""Progress reports of a run: silent by default; the command line prints them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 
 class Progress:
-    """A bar that moves; this one is not shown."""
+    """A progress bar that is not shown."""
 
     def advance(self, by: int = 1) -> None:
-        """Move on."""
+        """Advance the bar."""
 
     def tell(self, text: str) -> None:
-        """Change what is said beside the bar."""
+        """Change the text beside the bar."""
 
 
 class Reporter:
-    """Takes what a run says, and says nothing."""
+    """Receives the reports of a run and prints nothing."""
 
     def step(self, event: str, text: str, **facts: Any) -> None:
-        """Say what is going on."""
+        """Report a step of the run."""
 
     def say(self, event: str, text: str, style: str = "", **facts: Any) -> None:
-        """Say a result."""
+        """Report a result."""
 
     def rows(self, names: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-        """Show a table of results."""
+        """Report a table of results."""
 
     @contextmanager
     def working(self, text: str, total: int | None = None) -> Iterator[Progress]:
-        """Show that something is being done."""
+        """Report the progress of a task."""
         yield Progress()

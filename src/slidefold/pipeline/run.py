@@ -26,13 +26,13 @@ def run_pipeline(
     overwrite: bool = False,
     report: Reporter | None = None,
 ) -> Any:
-    """Run a pipeline file from Python: what `slidefold run` does, with errors raised.
+    """Run a pipeline file from Python as `slidefold run` does, but raise errors.
 
-    Returns the results as an Arrow table if the sink is the memory or the console (of the console,
-    no more than it shows), else None. Nothing is printed; `report` is told what happens.
+    Returns the results as an Arrow table if the sink is the memory or the console (then at most
+    `limit` rows), else None. Nothing is printed; `report` receives progress and results.
     """
     if engine not in ENGINES:
-        raise UsageError(f"engine must be local or spark, got {engine!r}")
+        raise UsageError(f"expected the engine 'local' or 'spark', got {engine!r}")
     if follow and not (stream and engine == "spark"):
         raise UsageError("--follow needs --engine spark --stream")
     pipeline = load(Path(file), engine=engine, stream=stream, overwrite=overwrite)

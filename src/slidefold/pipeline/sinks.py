@@ -1,4 +1,4 @@
-"""Results into files: under another name until they are whole, so that no half is taken for it."""
+"""Write results to files: under a temporary name until they are complete."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Writer(Protocol):
         """Write the rows of a table."""
 
     def close(self) -> None:
-        """Write what is left to write."""
+        """Write buffered rows and close the file."""
 
 
 class FileSink(AbstractContextManager["FileSink"]):
     """A file that appears when it is complete.
 
     Rows go to a hidden file in the same folder. At the end it is renamed; after an error, or if the
-    process is stopped, it is removed. One that a killed process left is never read as a result.
+    process is stopped, it is removed. A file that a killed process left is never read as a result.
     """
 
     def __init__(self, path: Path, open_: Callable[[Path, Any], Writer], replace: bool) -> None:
@@ -44,7 +44,7 @@ class FileSink(AbstractContextManager["FileSink"]):
         self._writer: Writer | None = None
 
     def write(self, table: Any) -> None:
-        """Write the rows of a table; all tables have the schema of the first."""
+        """Write the rows of a table; all tables must have the schema of the first."""
         try:
             if self._writer is None:
                 self._writer = self._open(self.partial, table.schema)
@@ -74,17 +74,17 @@ class FileSink(AbstractContextManager["FileSink"]):
         if self.replace:
             os.replace(self.partial, self.path)
             return
-        # A link, unlike a rename, fails if somebody else made the file in the meantime.
+        # A link, unlike a rename, fails if another process created the file during the run.
         try:
             os.link(self.partial, self.path)
         except FileExistsError:
-            raise DataError(f"{str(self.path)!r} was made by somebody else meanwhile") from None
+            raise DataError(f"another process created {str(self.path)!r} during the run") from None
         except OSError:  # a file system without links
             os.replace(self.partial, self.path)
 
 
 class _JsonLines:
-    """One object a line. What JSON has no word for becomes a string, as Spark writes it."""
+    """Writes one object per line; values that JSON cannot express become strings, as in Spark."""
 
     def __init__(self, path: Path, _schema: Any) -> None:
         self.file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
@@ -100,7 +100,7 @@ class _JsonLines:
 
 
 class _Lines(_JsonLines):
-    """Lines that are written already, in the one column of a table."""
+    """Writes the strings of a table's only column as lines."""
 
     def write_table(self, table: Any) -> None:
         """Write the rows of a table."""
@@ -108,7 +108,7 @@ class _Lines(_JsonLines):
 
 
 def json_line(row: Any) -> str:
-    """A row as one line of JSON.
+    """Format a row as one line of JSON.
 
     >>> json_line({"t": datetime(2020, 1, 2), "x": float("nan"), "b": b"a", "y": [1.5, None]})
     '{"t": "2020-01-02T00:00:00", "x": "NaN", "b": "YQ==", "y": [1.5, null]}'
@@ -118,9 +118,9 @@ def json_line(row: Any) -> str:
 
 def _jsonable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _jsonable(each) for key, each in value.items()}
+        return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_jsonable(each) for each in value]
+        return [_jsonable(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, datetime | date):
@@ -151,7 +151,7 @@ OPENS: dict[str, Callable[[Path, Any], Writer]] = {
 
 
 def file_sink(path: Path, format: str, replace: bool) -> FileSink:
-    """A sink of one of the formats."""
+    """Return a sink that writes a format of `OPENS`."""
     return FileSink(path, OPENS[format], replace)
 
 

@@ -1,4 +1,4 @@
-"""Files as Arrow tables: Parquet, CSV, JSON lines, one file or a folder of them."""
+"""Read Parquet, CSV and JSON-lines files as Arrow tables: one file or a folder of files."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from slidefold.pipeline.json_lines import json_schema, parse_json, settled
 from slidefold.pipeline.settings import ENDINGS, Source
 from slidefold.pipeline.sinks import json_line
 
-_BLOCK = 1 << 20  # bytes that types are read off
+_BLOCK = 1 << 20  # types are inferred from this many bytes
 _ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError, pa.ArrowNotImplementedError)
 
 
 def files_of(source: Source) -> list[Path]:
-    """Return the files of a source, those of a folder in the order in which they came."""
+    """Return the files of a source; those of a folder oldest first."""
     assert source.path is not None
     path = Path(source.path)
     if not path.is_dir():
         return [path]
     if (path / "_spark_metadata").exists():
         raise DataError(f"{str(path)!r} was written by a Spark stream: read it with --engine spark")
-    found = [
-        each
-        for each in path.rglob("*")
-        if each.is_file()
-        and each.name.lower().endswith(ENDINGS[source.format])
-        # As Spark: names that begin so are not data, but notes about it.
-        and not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)
+    files = [
+        file
+        for file in path.rglob("*")
+        if file.is_file()
+        and file.name.lower().endswith(ENDINGS[source.format])
+        # As in Spark: files and folders whose names begin with these are metadata.
+        and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
     ]
-    if not found:
+    if not files:
         ends = " or ".join(ENDINGS[source.format])
         raise DataError(f"the folder {str(path)!r} has no files that end in {ends}")
-    return sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.as_posix()))
+    return sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.as_posix()))
 
 
 def schema_of(source: Source) -> Any:
-    """Return the schema of a source: that of its first file, with the types that are declared."""
+    """Return the schema of a source: that of its first file, with the declared types."""
     file = files_of(source)[0]
     try:
         schema = _SCHEMAS[source.format](source, file)
@@ -65,9 +65,11 @@ def schema_of(source: Source) -> Any:
         if name in schema.names:
             schema = schema.set(schema.get_field_index(name), pa.field(name, kind))
         elif source.format == "json":
-            schema = schema.append(pa.field(name, kind))  # the first rows may have been without it
+            schema = schema.append(pa.field(name, kind))  # the first rows may lack the key
         else:
-            raise DataError(f"{str(file)!r} has no column {name!r}, which [source.columns] names")
+            raise DataError(
+                f"[source.columns] names {name!r}, but {str(file)!r} has no such column"
+            )
     return schema
 
 
@@ -76,7 +78,7 @@ def tables(
 ) -> Iterator[tuple[Path, Any]]:
     """Yield the files of a source as tables of one schema; broken rows go to `note`.
 
-    `note` raises, where a broken row is to fail the run.
+    `note` raises if a broken row must fail the run.
     """
     for file in files_of(source):
         try:
@@ -87,13 +89,13 @@ def tables(
 
 @dataclass(frozen=True)
 class Parse:
-    """Parses the bytes of one text file, wherever they were read: into rows and broken rows."""
+    """Parses the bytes of one text file into rows and broken rows, here or in a Spark worker."""
 
     source: Source
     schema: Any
 
     def __call__(self, name: str, content: bytes) -> tuple[Any, list[BadRow]]:
-        """Return the table of a file, and what is broken in it."""
+        """Return the table of a file, and its broken rows."""
         bad: list[BadRow] = []
         if name.endswith(".gz"):
             content = gzip.decompress(content)
@@ -102,7 +104,7 @@ class Parse:
 
 
 def _text(file: Path) -> bytes:
-    with pa.input_stream(str(file)) as stream:  # unpacks what ends in .gz
+    with pa.input_stream(str(file)) as stream:  # decompresses .gz files
         text: bytes = stream.read()
     return text
 
@@ -122,7 +124,7 @@ def _read_parquet(source: Source, file: Path, schema: Any, note: Callable[[BadRo
     with pyarrow.parquet.ParquetFile(file) as opened:
         table = opened.read().replace_schema_metadata(None)
     if sorted(table.column_names) != sorted(schema.names):
-        raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
+        raise DataError(f"{str(file)!r} and the first file of its folder have different columns")
     table = table.select(schema.names).cast(schema)
     lost = lacking(table, source.required)
     for row, reason in lost:
@@ -134,7 +136,7 @@ def _read_parquet(source: Source, file: Path, schema: Any, note: Callable[[BadRo
 
 
 def _csv_reads(source: Source, names: list[str] | None) -> dict[str, Any]:
-    # Values may have line breaks in quotes: the reader is told, or it would cut there.
+    # Quoted values may contain line breaks; by default the reader would split there.
     return {
         "read_options": pyarrow.csv.ReadOptions(column_names=names, block_size=_BLOCK),
         "parse_options": pyarrow.csv.ParseOptions(
@@ -154,7 +156,7 @@ def _csv_converts(source: Source, schema: Any = None) -> Any:
 
 
 def _csv_schema(source: Source, file: Path) -> Any:
-    # Broken rows are for later: here they only stand in the way.
+    # Skip broken rows here; they are reported when the file is read.
     reads = _csv_reads(source, list(source.names) or None)
     reads["parse_options"].invalid_row_handler = lambda _row: "skip"
     with (
@@ -162,7 +164,7 @@ def _csv_schema(source: Source, file: Path) -> Any:
         pyarrow.csv.open_csv(stream, convert_options=_csv_converts(source), **reads) as opened,
     ):
         schema = opened.schema
-    return pa.schema([settled(each) for each in schema])
+    return pa.schema([settled(field) for field in schema])
 
 
 def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
@@ -175,7 +177,7 @@ def _parse_csv(
     delimiter = source.delimiter.encode()
     names = list(source.names) or _header(source, file, text)
     if sorted(names) != sorted(schema.names):
-        raise DataError(f"{str(file)!r} has other columns than the first file of its folder")
+        raise DataError(f"{str(file)!r} and the first file of its folder have different columns")
     converts = _csv_converts(source, schema)
 
     def parse(text: bytes, names: list[str] | None = names) -> Any:
@@ -183,13 +185,13 @@ def _parse_csv(
         return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
 
     if not never_closed(text, delimiter):
-        with suppress(*_ARROW):  # a row is broken: find out which
+        with suppress(*_ARROW):  # on an error, find the broken row below
             table = parse(text, list(source.names) or None)
             if not lacking(table, source.required):
                 return table
-    found = records(text, delimiter)[0 if source.names else 1 :]
+    rows = records(text, delimiter)[0 if source.names else 1 :]
     unclosed = partial(never_closed, delimiter=delimiter)
-    return Salvage(file, parse, note, source.required, unclosed).table(found, schema)
+    return Salvage(file, parse, note, source.required, unclosed).table(rows, schema)
 
 
 def _header(source: Source, file: Path, text: bytes) -> list[str]:

@@ -1,4 +1,4 @@
-"""A pipeline as a Spark stream: it continues from its checkpoint."""
+"""Run a pipeline as a Spark stream, which resumes from its checkpoint."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from slidefold.pipeline.reporting import Reporter
 from slidefold.pipeline.settings import SPARK
 
 METRICS = "slidefold"
-_SAID = ("rows_in", "rows_out", "late")
+_ALWAYS = ("rows_in", "rows_out", "late")  # shown for every batch, even if 0
 
 
 def stream_spark(
     pipeline: Pipeline, out: Reporter, replace: bool, master: str, follow: bool
 ) -> Any:
-    """Run a pipeline as a stream: over what is there, or with `follow` until it is stopped.
+    """Run a pipeline as a stream over the files that exist, or with `follow` until it is stopped.
 
-    Returns what is kept, if it is not written.
+    Returns the results if the sink is the memory.
     """
     settings, sink = pipeline.stream, pipeline.sink
     assert settings.checkpoint is not None
     if replace:
-        for each in (Path(settings.checkpoint), sink.path, pipeline.source.side):
-            if each is not None:
-                remove(each)
+        for path in (Path(settings.checkpoint), sink.path, pipeline.source.side):
+            if path is not None:
+                remove(path)
     with spark_session(out, master) as session:
         start = perf_counter()
         data, parsed = source_frame(session, pipeline, streaming=True)
@@ -43,27 +43,27 @@ def stream_spark(
         queries = [start_query(pipeline, stream_frame(pipeline, data), follow, shown.arrive)]
         if parsed is not None and pipeline.source.side is not None:
             queries.append(start_side(pipeline, parsed, follow))
-        done = watch(queries, out, shown)
+        total = watch(queries, out, shown)
         seconds = perf_counter() - start
-        tell(pipeline, out, None, done["rows_in"], done["rows_out"], done["bad_rows"], seconds)
+        tell(pipeline, out, None, total["rows_in"], total["rows_out"], total["bad_rows"], seconds)
     return shown.table()
 
 
 class Shown:
-    """Results of a stream that stay in this process: shown batch by batch, or kept."""
+    """Results of a stream that stay in this process: printed batch by batch, or kept."""
 
     def __init__(self, pipeline: Pipeline, out: Reporter) -> None:
         self.sink, self.out = pipeline.sink, out
-        self.arrived: SimpleQueue[Any] = SimpleQueue()  # the query has a thread of its own
+        self.arrived: SimpleQueue[Any] = SimpleQueue()  # filled by the thread of the query
         self.tables: list[Any] = []
         self.left = self.sink.limit
 
     def arrive(self, table: Any) -> None:
-        """Take the results of a batch."""
+        """Queue the results of a batch."""
         self.arrived.put(table)
 
     def show(self) -> None:
-        """Show what has arrived; of the console no more than its limit in all."""
+        """Print or keep the queued results; the console prints at most its limit in total."""
         while not self.arrived.empty():
             table = self.arrived.get()
             if self.sink.format == "memory":
@@ -75,7 +75,7 @@ class Shown:
                 self.out.rows(some.column_names, [list(row.values()) for row in some.to_pylist()])
 
     def table(self) -> Any:
-        """Return what was kept."""
+        """Return the kept results."""
         return pa.concat_tables(self.tables) if self.tables else None
 
 
@@ -92,12 +92,14 @@ def stream_frame(pipeline: Pipeline, data: Any, late: str | None = None) -> Any:
     naive = pipeline_io.is_naive(data, on)
     zoned = pipeline_io.with_zone(data, [on]) if naive else data
     watermarked = zoned.withWatermark(on, delay_of(settings.watermark))
-    found = pipeline.features.run(watermarked, metrics=METRICS, **options)
-    return pipeline_io.without_zone(found, [on, "window_start", "window_end"]) if naive else found
+    results = pipeline.features.run(watermarked, metrics=METRICS, **options)
+    if naive:
+        return pipeline_io.without_zone(results, [on, "window_start", "window_end"])
+    return results
 
 
 def delay_of(watermark: str | int | None) -> str:
-    """A duration as Spark spells it; it counts in milliseconds, so a part of one is a whole.
+    """Return a duration in Spark's syntax, rounded up to milliseconds.
 
     >>> delay_of("1h30m")
     '5400000 milliseconds'
@@ -107,9 +109,9 @@ def delay_of(watermark: str | int | None) -> str:
 
 
 def start_query(
-    pipeline: Pipeline, found: Any, follow: bool, keep: Callable[[Any], None] | None = None
+    pipeline: Pipeline, results: Any, follow: bool, keep: Callable[[Any], None] | None = None
 ) -> Any:
-    """Start the query that writes the sink, or gives its batches to `keep`."""
+    """Start the query that writes the sink, or passes its batches to `keep`."""
     from slidefold.spark import pipeline_io
 
     sink = pipeline.sink
@@ -117,7 +119,7 @@ def start_query(
     path = sink.url if sink.path is None else str(sink.path.absolute())
     assert pipeline.stream.checkpoint is not None
     return pipeline_io.start_stream(
-        found,
+        results,
         name,
         path,
         sink.options,
@@ -128,7 +130,7 @@ def start_query(
 
 
 def start_side(pipeline: Pipeline, parsed: Any, follow: bool) -> Any:
-    """Start the query that keeps broken rows: a stream writes a folder of texts, as its sink."""
+    """Start the query that writes broken rows to a folder of text files."""
     from slidefold.spark import pipeline_io
 
     side, checkpoint = pipeline.source.side, f"{pipeline.stream.checkpoint}/bad_rows"
@@ -140,41 +142,47 @@ def start_side(pipeline: Pipeline, parsed: Any, follow: bool) -> Any:
 
 
 def watch(queries: list[Any], out: Reporter, shown: Shown | None = None) -> dict[str, int]:
-    """Wait for queries, say what the first one's batches do, and return the sums.
+    """Wait for queries, report the batches of the first one, and return the total counts.
 
-    Stopped, it stops them; and where one fails, the others do not go on alone.
+    If the wait is interrupted or a query fails, all queries are stopped.
     """
-    total = dict.fromkeys((*_SAID, "bad_rows"), 0)
-    told = -1
+    total = dict.fromkeys((*_ALWAYS, "bad_rows"), 0)
+    reported = -1
     try:
         with out.working("streaming") as bar:
             ended = False
             while not ended:
-                # Waiting in here and not in Java, where Ctrl-C would break the connection.
+                # Wait in Python: Ctrl-C during a wait in Java would break the connection.
                 time.sleep(0.3)
                 failed = any(query.exception() is not None for query in queries)
                 ended = failed or not any(query.isActive for query in queries)
                 if shown is not None:
                     shown.show()
                 for progress in queries[0].recentProgress:
-                    if progress.batchId <= told:
+                    if progress.batchId <= reported:
                         continue
-                    told = progress.batchId
+                    reported = progress.batchId
                     batch = _counts(progress.observedMetrics)
                     for name, count in batch.items():
                         total[name] += count
-                    words = {name: count for name, count in batch.items() if name in _SAID or count}
-                    said = ", ".join(f"{count:,} {name}" for name, count in words.items())
-                    bar.tell(f"batch {told}: {said.replace('_', ' ')}")
-                    facts = {"batch": told, "watermark": progress.eventTime.get("watermark")}
-                    out.step("batch", f"batch {told}: {said.replace('_', ' ')}", **facts, **batch)
+                    shown_counts = [
+                        f"{count:,} {name.replace('_', ' ')}"
+                        for name, count in batch.items()
+                        if name in _ALWAYS or count
+                    ]
+                    message = f"batch {reported}: {', '.join(shown_counts)}"
+                    bar.tell(message)
+                    facts = {"batch": reported, "watermark": progress.eventTime.get("watermark")}
+                    out.step("batch", message, **facts, **batch)
     except KeyboardInterrupt:
         _stop(queries)
-        raise KeyboardInterrupt("what was written is whole, and the next run goes on") from None
+        raise KeyboardInterrupt(
+            "the results so far are complete, and the next run resumes"
+        ) from None
     if failed:
         _stop([query for query in queries if query.exception() is None])
     for query in queries:
-        query.awaitTermination()  # raises what the query failed of
+        query.awaitTermination()  # raises the error of a failed query
     return total
 
 
@@ -185,9 +193,9 @@ def _stop(queries: list[Any]) -> None:
 
 
 def _counts(observed: Any) -> dict[str, int]:
-    """What a batch did, from what Spark observed of it."""
+    """Return the counts of a batch from the metrics that Spark observed."""
     from slidefold.spark.pipeline_io import BAD
 
     counts = observed.get(METRICS)
-    found = {name: int(getattr(counts, name, None) or 0) for name in _SAID}
-    return {**found, "bad_rows": int(getattr(observed.get(BAD), "rows", None) or 0)}
+    batch = {name: int(getattr(counts, name, None) or 0) for name in _ALWAYS}
+    return {**batch, "bad_rows": int(getattr(observed.get(BAD), "rows", None) or 0)}

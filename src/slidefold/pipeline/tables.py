@@ -1,4 +1,4 @@
-"""Reading the tables of a TOML file: every value checked, every mistake noted, nothing raised."""
+"""Read the tables of a TOML file: check every value and collect every mistake."""
 
 from __future__ import annotations
 
@@ -10,106 +10,106 @@ from typing import Any
 from slidefold.definition.wording import short
 from slidefold.errors import PipelineError, nearest
 
-_MOST = 2**31 - 1  # for counts, also those that Spark takes
+_MOST = 2**31 - 1  # the largest count; Spark's counts have 32 bits
 
 
 @dataclass
 class Mistakes:
-    """The mistakes of one file: the key and the reason of each."""
+    """The mistakes of one file, each with its key and reason."""
 
     file: Path
     found: list[tuple[str, str]] = field(default_factory=list)
 
     def note(self, key: str, reason: object) -> None:
-        """Add a mistake; the same one is said once."""
+        """Add a mistake, unless it was added before."""
         if (key, str(reason)) not in self.found:
             self.found.append((key, str(reason)))
 
     def at(self, key: str) -> bool:
-        """Tell whether something is wrong with a key or within it."""
-        return any(each == key or each.startswith(f"{key}.") for each, _ in self.found)
+        """Tell whether there is a mistake at a key or below it."""
+        return any(noted == key or noted.startswith(f"{key}.") for noted, _ in self.found)
 
     def require_none(self) -> None:
-        """Raise all mistakes, if there are any."""
+        """Raise all mistakes if there are any."""
         if self.found:
             raise PipelineError(str(self.file), self.found)
 
 
 class Table:
-    """One table of the file. What is never asked for is a mistake, found by `finish`."""
+    """One table of the file; `finish` notes every key that was never read."""
 
-    def __init__(self, mistakes: Mistakes, key: str, told: Any) -> None:
+    def __init__(self, mistakes: Mistakes, key: str, content: Any) -> None:
         self.mistakes, self.key = mistakes, key
         self.known: dict[str, None] = {}
-        self.told: Mapping[str, Any] = {}
-        if isinstance(told, Mapping):
-            self.told = told
+        self.content: Mapping[str, Any] = {}
+        if isinstance(content, Mapping):
+            self.content = content
         else:
-            mistakes.note(key, f"must be a table, got {short(told)}")
+            mistakes.note(key, f"must be a table, got {short(content)}")
 
     def note(self, name: str, reason: object) -> None:
         """Add a mistake about a key of this table."""
         self.mistakes.note(f"{self.key}.{name}" if self.key else name, reason)
 
     def value(
-        self, name: str, kinds: type | tuple[type, ...], due: str, default: Any = None
+        self, name: str, kinds: type | tuple[type, ...], expected: str, default: Any = None
     ) -> Any:
-        """Return a value if it is of these types; the default where nothing is said."""
+        """Return a value of one of these types; the default if the key is missing."""
         self.known[name] = None
-        if name not in self.told:
+        if name not in self.content:
             return default
-        value = self.told[name]
+        value = self.content[name]
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            self.note(name, f"must be {due}, got {short(value)}")
+            self.note(name, f"must be {expected}, got {short(value)}")
             return default
         return value
 
     def text(self, name: str, default: str | None = None) -> str | None:
         """Return a string."""
-        found: str | None = self.value(name, str, "a string", default)
-        if found == "":
+        text: str | None = self.value(name, str, "a string", default)
+        if text == "":
             self.note(name, "must not be empty")
-        return found
+        return text
 
     def word(self, name: str, choices: Iterable[str], default: str) -> str:
-        """Return one of some words."""
+        """Return one of the choices."""
         choices = list(choices)
-        found = self.text(name, default) or default
-        if found not in choices:
+        word = self.text(name, default) or default
+        if word not in choices:
             self.note(
                 name,
-                f"{found!r} is none of {', '.join(choices)}{nearest(found, choices)}",
+                f"must be one of {', '.join(choices)}, got {word!r}{nearest(word, choices)}",
             )
             return default
-        return found
+        return word
 
     def whole(self, name: str, default: int, least: int = 1) -> int:
         """Return an integer."""
-        found: int = self.value(name, int, "a whole number", default)
-        if not least <= found <= _MOST:
-            self.note(name, f"must be from {least} to {_MOST}, got {short(found)}")
+        number: int = self.value(name, int, "an integer", default)
+        if not least <= number <= _MOST:
+            self.note(name, f"must be from {least} to {_MOST}, got {short(number)}")
             return default
-        return found
+        return number
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Return a list of strings, or the one string, in a tuple."""
-        found = self.value(name, (str, list), "a string or a list of strings", [])
-        found = [found] if isinstance(found, str) else found
-        if not all(isinstance(each, str) for each in found):
-            self.note(name, f"must be a string or a list of strings, got {short(found)}")
+        """Return a string or a list of strings as a tuple."""
+        value = self.value(name, (str, list), "a string or a list of strings", [])
+        values = [value] if isinstance(value, str) else value
+        if not all(isinstance(item, str) for item in values):
+            self.note(name, f"must be a string or a list of strings, got {short(values)}")
             return ()
-        return tuple(found)
+        return tuple(values)
 
     def within(self, name: str) -> Table:
-        """Return a table in this one; an empty one where nothing is said."""
+        """Return a table inside this one; an empty table if the key is missing."""
         self.known[name] = None
         key = f"{self.key}.{name}" if self.key else name
-        return Table(self.mistakes, key, self.told.get(name, {}))
+        return Table(self.mistakes, key, self.content.get(name, {}))
 
     def finish(self) -> None:
-        """Note every key that nobody asked for."""
-        for name in self.told:
+        """Note every key that was never read."""
+        for name in self.content:
             if name not in self.known:
                 choices = ", ".join(self.known)
-                hint = nearest(name, self.known) or f"; there are {choices}"
+                hint = nearest(name, self.known) or f"; the keys are {choices}"
                 self.note(name, f"there is no such key{hint}")

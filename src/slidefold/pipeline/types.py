@@ -1,4 +1,4 @@
-"""The types of columns by the words that pipeline files use for them."""
+"""The names of column types in pipeline files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidefold.errors import DefinitionError, nearest
 
-# The words of operators (`dtype=`) and of messages: one for each type, everywhere.
+# Operators (`dtype=`) and messages use the same names.
 WORDS: dict[str, Any] = {
     "bool": pa.bool_(),
     "int8": pa.int8(),
@@ -23,7 +23,7 @@ WORDS: dict[str, Any] = {
     "timestamp": pa.timestamp("us"),
     "timestamp[UTC]": pa.timestamp("us", "UTC"),
 }
-# What else is understood: an older word, and Arrow's own, which its messages have.
+# Other accepted names: an older one, and Arrow's own, which appear in its messages.
 _ALSO = {"timestamp with zone": WORDS["timestamp[UTC]"]} | {
     str(kind): kind for kind in WORDS.values()
 }
@@ -32,7 +32,7 @@ _ARROW_TIME = re.compile(r"timestamp\[n?[mu]?s(?:, tz=[^\]]+)?\]")
 
 
 def type_of(word: object) -> Any:
-    """Return the Arrow type of a word.
+    """Return the Arrow type of a type name.
 
     >>> type_of("decimal(10, 2)")
     Decimal128Type(decimal128(10, 2))
@@ -46,12 +46,12 @@ def type_of(word: object) -> Any:
             return pa.decimal128(int(decimal[1]), int(decimal[2]))
     hint = nearest(word, WORDS)
     raise DefinitionError(
-        f"{word!r} is not a type; the types are {', '.join(WORDS)} and decimal(10, 2){hint}"
+        f"expected a type among {', '.join(WORDS)} and decimal(10, 2), got {word!r}{hint}"
     )
 
 
 def word_of(kind: object) -> str:
-    """Return the word of an Arrow type, or of its name; Arrow's name where there is no word.
+    """Return our name of an Arrow type (or of Arrow's name); Arrow's name if we have none.
 
     >>> word_of(pa.timestamp("ns", "UTC")), word_of("double"), word_of(pa.list_(pa.int8()))
     ('timestamp[UTC]', 'float64', 'list<item: int8>')

@@ -1,4 +1,4 @@
-"""Spark: one definition over DataFrames, at rest or streaming; only this imports pyspark."""
+"""Run definitions over Spark DataFrames, batch or streaming; only this package imports pyspark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Metrics", "explain", "run", "tail"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs pyspark only when it is asked for."""
+    """Import names that need pyspark on first use."""
     if name == "tail":
         from slidefold.spark.checkpoint import tail
 
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 def run(definition: Rolling, data: Any, **options: Any) -> Any:
     """Run a definition over a Spark DataFrame, and return a DataFrame.
 
-    `Rolling.run` comes here with whatever pyspark calls a DataFrame.
+    `Rolling.run` calls this for any pyspark DataFrame class.
     """
     _require_classic(data)
     require_options("run", STREAM if data.isStreaming else BATCH, options)
@@ -41,7 +41,7 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
 
 def explain(definition: Rolling, data: Any, **options: Any) -> str:
-    """Say how a definition would run over a Spark DataFrame, after how each column is computed."""
+    """Explain how each column is computed, and how the definition would run on Spark."""
     _require_classic(data)
     require_options("explain", STREAM if data.isStreaming else BATCH, options)
     from slidefold.spark.types import arrow_schema
@@ -50,15 +50,15 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
     from slidefold.spark.explaining import explain_batch, explain_stream, transport
 
     explained = explain_stream if data.isStreaming else explain_batch
-    said = explained(definition, data, **options)
+    on_spark = explained(definition, data, **options)
     if options.get("engine") != "spark":
-        said += transport(data)
-    return "\n".join([*lines, *(f"Spark: {line}" for line in said)])
+        on_spark += transport(data)
+    return "\n".join([*lines, *(f"Spark: {line}" for line in on_spark)])
 
 
 def _require_classic(data: Any) -> None:
     if type(data).__module__.startswith("pyspark.sql.connect"):
         raise ValueTypeError(
-            "slidefold needs a classic Spark session, not Spark Connect: make the session without "
+            "expected a classic Spark session, got Spark Connect: create the session without "
             "remote()"
         )

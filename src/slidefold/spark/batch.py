@@ -1,7 +1,7 @@
 """Batch DataFrames: one shuffle by key or by chunk of time, then the engine over whole partitions.
 
-Rows are hashed by key into an explicit number of partitions, so that nothing else decides about
-them; a worker sorts its partition and walks all its keys in one native pass.
+Rows are hashed by key into an explicit number of partitions, so that Spark's settings do not change
+it. A worker sorts its partition and processes all its keys in one native pass.
 """
 
 from __future__ import annotations
@@ -48,29 +48,32 @@ def run_batch(
 ) -> DataFrame:
     """Run a definition over a batch DataFrame.
 
-    `partitions` is the number of partitions of the shuffle, or of chunks of time without a key.
-    `types` are the Spark types of results that are Python objects. `skew` is the share of the rows
-    from which on a key is cut into chunks of time, "auto" or "off". `presorted` promises that the
-    rows of a key lie in one partition, by key and time; that is verified. `spill` sorts with Spark,
-    which spills, instead of in memory; by itself where partitions are too large. `engine="spark"`
-    hands everything to Spark's own OVER.
+    `partitions` is the number of shuffle partitions, or of chunks of time without a key. `types`
+    are the Spark types of results that are Python objects. `skew` is the share of rows above which
+    a key is cut into chunks of time, "auto" or "off". `presorted` declares that all rows of a key
+    lie in one partition, sorted by key and time; this is verified. `spill` sorts with Spark, which
+    spills to disk, instead of in memory; the default is to do so if partitions are too large.
+    `engine="spark"` computes everything with Spark's own OVER.
     """
     if definition.order == "input":
-        raise DefinitionError("order='input' is for tables in process: rows in Spark have no order")
+        raise DefinitionError(
+            "order='input' works for in-process tables only, since rows in Spark have no order: "
+            "name the columns to order by"
+        )
     if engine not in ("native", "spark"):
-        raise DefinitionError(f"engine is 'native' or 'spark', got {engine!r}")
+        raise DefinitionError(f"expected engine 'native' or 'spark', got {engine!r}")
     given = arrow_schema(data.schema)
-    made = result_schema(definition, given, types)
-    # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
+    results = result_schema(definition, given, types)
+    # Spark resolves names again and fails on dots and duplicates, so columns are numbered.
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
     if engine == "spark":
         require_over(definition, given)
-        kinds = [field.dataType for field in spark_schema(made).fields[len(given) :]]
-        found = zip(run_over(definition, numbered, given), kinds, strict=True)
-        return numbered.select("*", *(column.cast(kind) for column, kind in found)).toDF(
-            *made.names
+        kinds = [field.dataType for field in spark_schema(results).fields[len(given) :]]
+        typed = zip(run_over(definition, numbered, given), kinds, strict=True)
+        return numbered.select("*", *(column.cast(kind) for column, kind in typed)).toDF(
+            *results.names
         )
-    task = Chunking(definition, numbered, given, made, Shipped(definition))
+    task = Chunking(definition, numbered, given, results, Shipped(definition))
     size = estimated_bytes(data)
     count = partitions_for(data, partitions)
     hot = share_of(skew, size)
@@ -84,11 +87,11 @@ def run_batch(
 
 
 def _run_keyless(task: Chunking, count: int, size: int | None, spill: bool | None) -> DataFrame:
-    found = None
+    results = None
     if count > 1 and can_chunk(task.definition):
-        found = run_chunks(task, count, size)
-    if found is not None:
-        return found
+        results = run_chunks(task, count, size)
+    if results is not None:
+        return results
     whole = task.data.coalesce(1)
     sorting = too_large(size, 1) if spill is None else spill
     return _run_sorted(task, _sorted(task, whole)) if sorting else _run_whole(task, whole)
@@ -97,14 +100,14 @@ def _run_keyless(task: Chunking, count: int, size: int | None, spill: bool | Non
 def _run_skewed(
     task: Chunking, count: int, size: int | None, spill: bool | None, hot: tuple[float, float]
 ) -> DataFrame:
-    """Cut hot keys into chunks of time, and run all others by key."""
+    """Cut hot keys into chunks of time, and run all other keys by key."""
     keys = hot_keys(task.data, _key_columns(task), *hot)
     if not keys:
         return _run_keyed(task, count, bool(spill))
     cold = task.data.where(~reduce(lambda a, b: a | b, keys))
     parts = [_run_keyed(replace(task, data=cold), count, bool(spill))]
     tasks = (replace(task, data=task.data.where(key)) for key in keys)
-    parts += [_run_keyless(each, count, size, spill) for each in tasks]
+    parts += [_run_keyless(hot_task, count, size, spill) for hot_task in tasks]
     return reduce(lambda a, b: a.unionAll(b), parts)
 
 
@@ -119,12 +122,12 @@ def _run_keyed(task: Chunking, count: int, spill: bool) -> DataFrame:
 
 
 def _sorted(task: Chunking, spread: DataFrame) -> DataFrame:
-    """Let Spark sort partitions by key and time; what does not fit in memory goes to disk."""
+    """Let Spark sort partitions by key and time; it spills to disk what does not fit in memory."""
     return spread.sortWithinPartitions(*_key_columns(task), task.time)
 
 
 def _run_presorted(task: Chunking) -> DataFrame:
-    """Take the partitions as they are, if no key is in two of them."""
+    """Run over the existing partitions, if no key is in two of them."""
     keys = _key_columns(task)
     if keys:
         placed = task.data.select(*keys, fn.spark_partition_id().alias("place"))
@@ -132,10 +135,16 @@ def _run_presorted(task: Chunking) -> DataFrame:
         split = ends.where("a <> b").first()
         if split is not None:
             pairs = zip(task.definition.by, split, strict=False)
-            said = ", ".join(f"{name}={value!r}" for name, value in pairs)
-            raise DataError(f"presorted=True needs each key in one partition, {said} is in two")
+            key = ", ".join(f"{name}={value!r}" for name, value in pairs)
+            raise DataError(
+                f"presorted=True needs each key in one partition, but {key} is in two: "
+                "repartition by the key, or leave presorted out"
+            )
     elif task.data.rdd.getNumPartitions() > 1:
-        raise DataError("presorted=True without a key needs all rows in one partition")
+        raise DataError(
+            "presorted=True without a key needs all rows in one partition: use coalesce(1), or "
+            "leave presorted out"
+        )
     return _run_sorted(task, task.data)
 
 
@@ -149,20 +158,20 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
             return
         table, definition = pa.Table.from_batches(held), shipped.load()
         with naming_place(definition, table):
-            found = run(definition, table)
-        yield from conform(found, sent).to_batches(OUT_ROWS)
+            results = run(definition, table)
+        yield from conform(results, sent).to_batches(OUT_ROWS)
 
     return _mapped(task, spread, fold)
 
 
 def _run_sorted(task: Chunking, spread: DataFrame) -> DataFrame:
-    """Run a definition over partitions that come in order, without ever holding one whole."""
+    """Run a definition over sorted partitions without holding a whole partition in memory."""
     names, sent, shipped = task.given.names, sendable(task.made), task.shipped
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         renamed = (batch.rename_columns(names) for batch in batches)
-        for found in fold_sorted(shipped.load(), renamed):
-            yield from conform(found, sent).to_batches(OUT_ROWS)
+        for results in fold_sorted(shipped.load(), renamed):
+            yield from conform(results, sent).to_batches(OUT_ROWS)
 
     return _mapped(task, spread, fold)
 

@@ -1,7 +1,7 @@
-"""One call for one bucket: judge the rows, log them, feed the engine, say when to come again.
+"""Process one call for one bucket: judge the rows, log them, feed the engine, set the next timer.
 
-Nothing in here knows Spark. What it writes goes through a `Store` and counts only if the attempt is
-committed; what it keeps is in a cache that it does not trust.
+This module does not depend on Spark. It writes through a `Store`, and a write counts only if Spark
+commits the attempt. It keeps engines in a cache, and verifies each one before use.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from slidefold.live.revise import REVISION
 from slidefold.spark.cache import Cache, Cached
 from slidefold.spark.log import Log, Logged
 
-# The log is written anew once it has this many rows more than twice what is needed.
+# The log is compacted when it has this many rows more than twice what is needed.
 SLACK = 10_000
 
 
 class Engine(Protocol):
-    """What a bucket needs of the engine in `slidefold.live`."""
+    """The part of the engine in `slidefold.live` that a bucket uses."""
 
     @property
     def nbytes(self) -> int:
-        """The bytes that it keeps."""
+        """The bytes that it holds."""
 
     @property
     def pending(self) -> int:
-        """How many rows wait for the watermark."""
+        """The number of rows that wait for the watermark."""
 
     @property
     def rows(self) -> int:
-        """How many rows it holds."""
+        """The number of rows that it holds."""
 
     def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add accepted rows, and return what is due."""
+        """Add accepted rows, and return the results that are ready."""
 
     def horizon(self, watermark: int | None) -> int | None:
-        """Rows up to here are needed no more."""
+        """Return the time up to which rows are no longer needed."""
 
     def kept(self) -> Any:
         """Return the rows that it still needs."""
 
     def next_due(self) -> int | None:
-        """The watermark at which something is due, None if nothing waits."""
+        """Return the watermark at which the next result is ready; None if no row waits."""
 
 
 @dataclass(frozen=True)
 class Maker:
-    """How engines are made: anew, or from rows of a log."""
+    """Functions that create engines, empty or from a log."""
 
     schema: Any
     on: str
@@ -60,35 +60,35 @@ class Maker:
     rebuild: Callable[[list[Logged], int | None, int | None], Engine]
     judge: Callable[[Any, int | None], tuple[Any, Any]]
     slack: int = SLACK
-    batches_count: bool = False  # an engine depends on how rows were cut into batches
+    batches_count: bool = False  # results depend on how rows were cut into batches
 
 
 @dataclass
 class Counts:
-    """What one call did."""
+    """The counts of one call."""
 
     rows_in: int = 0
     rows_out: int = 0
     late: int = 0
-    revised: int = 0  # of those that came out
+    revised: int = 0  # rows out that revise an earlier result
     pending: int = 0  # rows of this bucket that wait for the watermark
     entries: int = 0  # in this bucket's log
     log_rows: int = 0  # in this bucket's log
-    log_bytes: int = 0  # written to it
+    log_bytes: int = 0  # bytes written to the log
     hits: int = 0
     catch_ups: int = 0
     rebuilds: int = 0
     rebuilt_rows: int = 0
     compactions: int = 0
     seconds_engine: float = 0.0  # folding
-    seconds_rebuild: float = 0.0  # making engines from the log, state calls included
+    seconds_rebuild: float = 0.0  # building engines from the log, including state calls
     seconds_state: float = 0.0  # in Spark's state calls
-    seconds: float = 0.0  # in all
+    seconds: float = 0.0  # in total
 
 
 @dataclass
 class Outcome:
-    """What came of a call: rows that are due, late rows, and the watermark to be woken at."""
+    """The outcome of a call: results that are ready, late rows, and the next watermark to wake."""
 
     due: Any
     late: Any
@@ -104,10 +104,10 @@ def step(
     rows: Any | None,
     watermark: int | None,
 ) -> Outcome:
-    """Take new rows, if any, move on to a watermark, and return what is due."""
+    """Add new rows, if any, advance to a watermark, and return the results that are ready."""
     counts = Counts()
     engine = _engine(log, maker, cache.take(key), counts)
-    # Results are out up to `emitted`, so that nothing older can be taken any more.
+    # Results up to `emitted` are out, so older rows can no longer be accepted.
     judged = _later(watermark, log.head.emitted)
     late = None
     accepted = maker.schema.empty_table()
@@ -132,7 +132,7 @@ def step(
 
 
 def _engine(log: Log, maker: Maker, cached: Cached | None, counts: Counts) -> Engine:
-    """Return an engine that stands where the log does: kept, caught up, or rebuilt."""
+    """Return an engine at the state of the log: cached, caught up, or rebuilt."""
     head = log.head
     if head.version == 0 and head.emitted is None:
         return maker.fresh()
@@ -146,33 +146,33 @@ def _engine(log: Log, maker: Maker, cached: Cached | None, counts: Counts) -> En
             with _Clock(counts, "seconds_rebuild"):
                 _catch_up(engine, maker, list(log.read(cached.version + 1)), counts)
         if cached.emitted != head.emitted:
-            # What comes out now came out before, from another worker.
+            # Another worker has emitted these results already, so drop them.
             engine.take(maker.schema.empty_table(), head.emitted)
         return engine
     counts.rebuilds += 1
     with _Clock(counts, "seconds_rebuild"):
-        found = list(log.read(head.oldest))
-        counts.rebuilt_rows += sum(logged.rows.num_rows for logged in found)
-        return maker.rebuild(found, head.emitted, head.horizon)
+        entries = list(log.read(head.oldest))
+        counts.rebuilt_rows += sum(logged.rows.num_rows for logged in entries)
+        return maker.rebuild(entries, head.emitted, head.horizon)
 
 
 def _catch_up(engine: Engine, maker: Maker, missed: list[Logged], counts: Counts) -> None:
-    """Feed the entries that another worker wrote; what comes out has come out there."""
+    """Feed the entries that another worker wrote; that worker has emitted their results."""
     counts.rebuilt_rows += sum(logged.rows.num_rows for logged in missed)
     if maker.batches_count:
         for logged in missed:
             engine.take(logged.rows, logged.judged)
     else:
-        # Their rows are all newer than what the engine has emitted, and one call costs less.
+        # All rows are newer than the emitted results, so one call suffices and costs less.
         rows = pa.concat_tables([logged.rows for logged in missed])
         engine.take(rows, missed[-1].judged)
 
 
 def _up_to_date(cached: Cached, log: Log) -> bool:
-    """Tell whether an engine saw a beginning of what the log says, and no more."""
+    """Tell whether an engine has read a prefix of the log and nothing else."""
     head = log.head
     if _later(cached.emitted, head.emitted) != head.emitted:
-        return False  # an aborted attempt went on to a later watermark
+        return False  # an aborted attempt advanced to a later watermark
     if cached.version == head.version:
         return cached.token == head.token
     if cached.version > head.version:
@@ -182,13 +182,13 @@ def _up_to_date(cached: Cached, log: Log) -> bool:
         return False
     following = log.mark(cached.version + 1)
     assert following is not None
-    # Rows that follow must not be ones for which the engine has emitted already.
+    # The rows that follow must be newer than the results that the engine has emitted.
     return _later(cached.emitted, following.judged) == following.judged
 
 
 def _compact(log: Log, maker: Maker, engine: Engine, judged: int | None, counts: Counts) -> None:
-    """Write the log anew where entries do not leave by themselves, at most once in a doubling."""
-    # Where a horizon moves with the watermark entries leave by themselves.
+    """Compact the log when it has more than doubled; eviction usually keeps it smaller."""
+    # If the horizon moves with the watermark, eviction removes old entries.
     if log.head.rows <= 2 * engine.rows + maker.slack:
         return
     kept = engine.kept()
@@ -204,7 +204,7 @@ def _later(a: int | None, b: int | None) -> int | None:
 
 
 class _Clock:
-    """Adds the seconds that pass to one of the counts."""
+    """Adds the elapsed seconds to one of the counts."""
 
     def __init__(self, counts: Counts, name: str) -> None:
         self.counts, self.name = counts, name

@@ -1,9 +1,9 @@
-"""Engines that a worker keeps between calls: a matter of speed, never of results.
+"""Engines that a worker caches between calls, for speed only.
 
-Any worker may serve any bucket at any time, attempts are aborted after a worker has finished them,
-and several queries share a worker. So nothing here is trusted: `bucket.py` compares tokens. An
-engine is taken out before it is changed and put back last, so that a call which fails half way
-leaves none.
+Any worker may serve any bucket at any time. Spark may abort an attempt after the worker has
+finished it. Several queries share a worker. So `bucket.py` compares tokens before it uses a cached
+engine. A call takes the engine out first and puts it back last, so that a failed call leaves no
+engine behind.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-# Each worker may end up with all buckets of a query: a few workers share a machine.
+# A worker may end up with all buckets of a query, and a few workers share a machine.
 BUDGET = 512 << 20
 
 
 @dataclass(frozen=True)
 class Cached:
-    """An engine, the entry it has read up to, and the watermark it has emitted up to.
+    """An engine, the last entry that it has read, and the last watermark that it has emitted.
 
-    `first` is the mark of the oldest entry by its version, so that it need not be asked for.
+    `first` is the mark of the oldest entry by its version, which saves a state call.
     """
 
     engine: Any
@@ -31,7 +31,7 @@ class Cached:
 
 
 class Cache:
-    """Engines by query and bucket, at most `budget` bytes; the least recently used leave first."""
+    """Engines by query and bucket, at most `budget` bytes; evicts the least recently used."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.budget = budget
@@ -42,16 +42,16 @@ class Cache:
         return len(self._kept)
 
     def take(self, key: tuple[str, int]) -> Cached | None:
-        """Take an engine out, if there is one."""
-        found = self._kept.pop(key, None)
-        if found is None:
+        """Take an engine out if there is one."""
+        entry = self._kept.pop(key, None)
+        if entry is None:
             return None
-        cached, size = found
+        cached, size = entry
         self.nbytes -= size
         return cached
 
     def put(self, key: tuple[str, int], cached: Cached) -> None:
-        """Put an engine in, if it fits."""
+        """Put an engine in if it fits."""
         self.take(key)
         size = int(cached.engine.nbytes)
         if size > self.budget:
@@ -64,7 +64,7 @@ class Cache:
 
 
 class NoCache(Cache):
-    """Keeps nothing: every call rebuilds its engine from the log."""
+    """A cache that keeps nothing: every call rebuilds its engine from the log."""
 
     def put(self, key: tuple[str, int], cached: Cached) -> None:
         """Forget the engine."""

@@ -1,4 +1,4 @@
-"""What a checkpoint says: whose it is, and the rows that wait for the watermark still."""
+"""Read a checkpoint: the query it belongs to, and the rows that still wait for the watermark."""
 
 from __future__ import annotations
 
@@ -21,33 +21,35 @@ from slidefold.spark.types import conform, named, sendable, spark_schema
 
 
 def require_checkpoint_of(about: str, checkpoint: str, session: SparkSession) -> None:
-    """Refuse a checkpoint of another query, before one starts with it; none yet is fine."""
+    """Refuse the checkpoint of another query before the query starts; it may not exist yet."""
     if not _has_commits(checkpoint, session):
         return
-    found = list(_abouts(checkpoint, session))
-    if not found:
-        raise StateError(f"{checkpoint} is the checkpoint of a query without slidefold in it")
-    same = [before for before in found if digest(before) == digest(about)]
-    require_same((same or found)[0], about)
+    earlier = list(_abouts(checkpoint, session))
+    if not earlier:
+        raise StateError(
+            f"{checkpoint} is the checkpoint of a query without slidefold: use a new folder"
+        )
+    same = [before for before in earlier if digest(before) == digest(about)]
+    require_same((same or earlier)[0], about)
 
 
 def _abouts(checkpoint: str, session: SparkSession) -> Iterator[str]:
-    """Yield what the parts of a query compute that are ours."""
+    """Yield the description of each slidefold operator in a query."""
     try:
         known = session.read.format("state-metadata").load(checkpoint).select("operatorId")
         numbers = sorted({row[0] for row in known.collect()})
     except PySparkException:
-        return  # it has no state at all
+        return  # the checkpoint has no state
     for number in numbers:
         try:
             read = _state(session, checkpoint, "about", number).selectExpr("value.about")
             yield from (row[0] for row in read.limit(1).collect())
         except PySparkException:
-            continue  # another part of the query, which has no such state
+            continue  # another stateful operator, without our state
 
 
 def _has_commits(checkpoint: str, session: SparkSession) -> bool:
-    # Any file system that Spark knows, and of those it has no other way to ask.
+    # Only Spark's JVM can access every file system that it supports.
     jvm: Any = session._jvm
     context: Any = session.sparkContext
     path = jvm.org.apache.hadoop.fs.Path(checkpoint, "commits")
@@ -67,15 +69,15 @@ def tail(
     spark: SparkSession | None = None,
     operator: int = 0,
 ) -> DataFrame:
-    """Read the rows that wait in a checkpoint, with the results that they have as of now.
+    """Read the rows that wait in a checkpoint, with their current results.
 
-    The query may be stopped or running; what its last committed batch left is read. The definition
-    is in the checkpoint: give it only where an operator of your own cannot be imported. `operator`
-    is the number of the stateful operator in a query that has several.
+    The query may be stopped or running; the state of its last committed batch is read. The
+    definition is in the checkpoint: pass it only if your own operator cannot be imported.
+    `operator` is the number of the stateful operator in a query that has several.
     """
     session = spark or SparkSession.getActiveSession()
     if session is None:
-        raise StateError("there is no Spark session to read a checkpoint with: give spark=")
+        raise StateError("reading a checkpoint needs an active Spark session: pass spark=")
 
     def state(name: str) -> DataFrame:
         return _state(session, checkpoint, name, operator)
@@ -88,15 +90,17 @@ def tail(
         about = [row[0] for row in state("about").selectExpr("value.about").limit(1).collect()]
     except PySparkException as error:
         reason = str(error).splitlines()[0]
-        raise StateError(f"{checkpoint} is not the checkpoint of such a query: {reason}") from None
+        raise StateError(
+            f"{checkpoint} is not the checkpoint of a slidefold query: {reason}"
+        ) from None
     if not about:
         raise StateError(f"the checkpoint {checkpoint} has no state yet")
-    said = json.loads(about[0])
-    schema, result = schema_from(said["schema"]), schema_from(said["result"])
-    found = definition if definition is not None else definition_from(about[0])
-    # Without what emit='revise' adds behind: these are results as of now.
-    keys = len(schema) if found.slide is None else len(found.by) + 2
-    result = pa.schema(list(result)[: keys + len(found.columns)])
+    stored = json.loads(about[0])
+    schema, result = schema_from(stored["schema"]), schema_from(stored["result"])
+    rolling = definition if definition is not None else definition_from(about[0])
+    # Without the columns that emit='revise' appends: these are current results.
+    keys = len(schema) if rolling.slide is None else len(rolling.by) + 2
+    result = pa.schema(list(result)[: keys + len(rolling.columns)])
     identity = digest(about[0])
     entries = state("entries").selectExpr(
         "key.bucket", "user_map_key.version", *(f"user_map_value.{name}" for name in ENTRY.names)
@@ -114,8 +118,8 @@ def tail(
         log = Log(store, schema, identity)
         logged = list(log.read(log.head.oldest))
         head = log.head
-        # Whatever the query emits, these are the results as of now.
-        engine = maker_of(found, schema, "final", ()).rebuild(logged, head.emitted, head.horizon)
+        # With any emit= of the query, return the current results.
+        engine = maker_of(rolling, schema, "final", ()).rebuild(logged, head.emitted, head.horizon)
         return conform(engine.take(schema.empty_table(), NEWEST), sent)
 
     sent = sendable(result)

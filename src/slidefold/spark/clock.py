@@ -1,4 +1,4 @@
-"""Times as whole numbers in Spark's own expressions, whatever the zone of the session."""
+"""Times as integers in Spark expressions, independent of the session's time zone."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _MICROS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000}
 
 
 def steps(column: str, kind: DataType) -> Column:
-    """Return a column of times as the engine counts them: microseconds, days, or as they are."""
+    """Return a column of times in the engine's unit: microseconds, days, or integers as given."""
     if isinstance(kind, TimestampType):
         return fn.unix_micros(fn.col(column))
     if isinstance(kind, DateType):
         return fn.unix_date(fn.col(column)).cast("long")
     if isinstance(kind, TimestampNTZType):
-        # A cast to an instant would go through the session's zone, where hours are missing or
-        # come twice; the time that passed since 1970 does not.
+        # A cast to an instant would use the session's zone, where some hours are skipped or
+        # repeated; the time since 1970 has no zone.
         passed = f"({column} - TIMESTAMP_NTZ'1970-01-01 00:00:00')"
         parts = [f"extract({unit} FROM {passed}) * {size}L" for unit, size in _MICROS.items()]
         seconds = f"CAST(extract(SECOND FROM {passed}) * 1000000 AS BIGINT)"
@@ -29,9 +29,9 @@ def steps(column: str, kind: DataType) -> Column:
 
 
 def choose(value: Column, edges: Sequence[int], choices: Sequence[Any]) -> Column:
-    """Return the choice for the segment that a value is in: a balanced tree of comparisons.
+    """Return the choice for the segment of a value, with a balanced tree of comparisons.
 
-    Choice g is for values from edge g-1 on. Neighbours that are equal take one comparison less.
+    Choice g applies from edge g-1 on. Equal neighbours are merged, which saves a comparison.
     """
     kept_edges: list[int] = []
     kept = [choices[0]]

@@ -1,4 +1,4 @@
-"""The same columns with Spark's own windows, for comparison: `slidefold demo`."""
+"""The columns of `slidefold demo` with Spark's own windows, for comparison."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pyspark.sql import functions as F  # noqa: N812
 
 def over_windows(data: DataFrame, on: str, by: Sequence[str], hours: Sequence[int]) -> DataFrame:
     """Return the columns of the demo's pipeline file with `OVER (... RANGE BETWEEN ...)`."""
-    # A range of numbers: over an interval Spark compares timestamps, which is slower. The window
-    # (t - r, t] is from one microsecond after t - r on.
+    # A range of integers is faster than an interval, for which Spark compares timestamps. The
+    # window (t - r, t] begins one microsecond after t - r.
     micros = F.unix_micros(F.col(on))
     columns = [F.col(f"`{name}`") for name in data.columns]
-    for each in hours:
-        held = (
+    for length in hours:
+        window = (
             Window.partitionBy(*by)
             .orderBy(micros)
-            .rangeBetween(1 - each * 3600 * 10**6, Window.currentRow)
+            .rangeBetween(1 - length * 3600 * 10**6, Window.currentRow)
         )
         columns += [
-            F.count(F.lit(1)).over(held).alias(f"flights_{each}h"),
-            F.avg("delay_min").over(held).alias(f"delay_{each}h"),
-            F.max("delay_min").over(held).alias(f"worst_{each}h"),
+            F.count(F.lit(1)).over(window).alias(f"flights_{length}h"),
+            F.avg("delay_min").over(window).alias(f"delay_{length}h"),
+            F.max("delay_min").over(window).alias(f"worst_{length}h"),
         ]
-    columns.append(F.max_by("dest", "delay_min").over(held).alias("worst_to"))
+    columns.append(F.max_by("dest", "delay_min").over(window).alias("worst_to"))
     return data.select(*columns)

@@ -1,4 +1,4 @@
-"""How the engine of a bucket is made, anew or from its log. Nothing in here knows Spark."""
+"""Create the engine of a bucket, empty or from its log. This module does not depend on Spark."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from slidefold.spark.log import Logged
 def maker_of(
     definition: Rolling, schema: Any, emit: str, id: Sequence[str], slack: int = SLACK
 ) -> Maker:
-    """Return how engines of a definition are made."""
+    """Return the functions that create engines of a definition."""
 
     def fresh() -> Engine:
         return Engine(definition, schema, emit, id)
 
     def at_once(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
-        tables = [each.rows.replace_schema_metadata(None) for each in logged]
+        tables = [entry.rows.replace_schema_metadata(None) for entry in logged]
         kept = pa.concat_tables([schema.empty_table().replace_schema_metadata(None), *tables])
         return Engine.rebuild(definition, schema, emit, id, kept, emitted, horizon)
 
     def one_by_one(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
         engine = fresh()
-        for each in logged:
-            if each.snapshot:
-                rows, judged = each.rows, each.judged
+        for entry in logged:
+            if entry.snapshot:
+                rows, judged = entry.rows, entry.judged
                 engine = Engine.rebuild(definition, schema, emit, id, rows, judged)
             else:
-                engine.take(each.rows, each.judged)
+                engine.take(entry.rows, entry.judged)
         engine.take(schema.empty_table(), emitted)
         return engine
 
-    # Last results, and how often they were revised, follow from the batches and not from the rows.
+    # The last results and their revision numbers depend on the batches, not only on the rows.
     remembers = emit in ("revise", "change")
     return Maker(
         schema,

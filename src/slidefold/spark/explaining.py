@@ -1,4 +1,4 @@
-"""What a run on Spark would do: partitions or chunks, scans of the input, rows that travel."""
+"""Explain a run on Spark: partitions or chunks, scans of the input, rows that are copied."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from slidefold.spark.worker import Shipped
 _BATCH_BYTES, _UNLIMITED = "spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1
 _WHOLE = "no key: one partition, 1 scan of the input"
 _WORDS = {
-    "rows": "the few rows that matter stand for its middle",
-    "state": "one folded state stands for its middle",
-    "apart": "cuts are where sessions end, so that no row travels twice",
-    "whole": "all rows of its windows travel, since its state is not split",
+    "rows": "the few rows that matter replace the middle of each window",
+    "state": "one folded state replaces the middle of each window",
+    "apart": "chunks are cut where sessions end, so no row is copied",
+    "whole": "all rows of its windows are copied, since its state cannot be split",
 }
 
 
@@ -44,14 +44,14 @@ def explain_batch(
     spill: bool | None = None,
     engine: str = "native",
 ) -> list[str]:
-    """Say in lines how a definition would run; without a key this scans the data twice."""
+    """Explain how a definition would run, in lines; without a key this scans the data twice."""
     given = arrow_schema(data.schema)
-    made = result_schema(definition, given, types)
+    results = result_schema(definition, given, types)
     if engine == "spark":
         require_over(definition, given)
-        return ["Spark's own OVER, because engine='spark' asked for it"]
+        return ["Spark's own OVER, because of engine='spark'"]
     if presorted:
-        return ["partitions as they are (presorted=True), verified while they are read"]
+        return ["existing partitions (presorted=True), verified while they are read"]
     size, count = estimated_bytes(data), partitions_for(data, partitions)
     if definition.by:
         return _keyed(definition, count, size, skew, spill)
@@ -61,24 +61,24 @@ def explain_batch(
         return [f"{_WHOLE}, because it is small"]
     if (count := chunks_for(data, partitions)) == 1:
         return [
-            f"{_WHOLE}, because chunks of time take three and a shuffle, which fewer than "
-            f"{CHUNK_CORES} cores do not make up for; partitions= asks for them"
+            f"{_WHOLE}, because chunks of time need three scans and a shuffle, which does not pay "
+            f"off below {CHUNK_CORES} cores; set partitions= to use chunks"
         ]
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
-    task = Chunking(definition, numbered, given, made, Shipped(definition))
+    task = Chunking(definition, numbered, given, results, Shipped(definition))
     prepared = prepare(task, count, size)
     if prepared is None:
-        return [f"{_WHOLE}, because there is no time to cut at"]
+        return [f"{_WHOLE}, because the data has no time at which it can be cut"]
     return _chunks(definition, prepared)
 
 
 def transport(data: DataFrame) -> list[str]:
-    """Say what the session could do to bring rows to Python faster."""
+    """Suggest a session setting that sends rows to Python faster."""
     if str(data.sparkSession.conf.get(_BATCH_BYTES)).rstrip("bB") == str(_UNLIMITED):
         return []
     return [
-        f"hint: with {_BATCH_BYTES}={_UNLIMITED} Spark does not measure each row on its way to "
-        "Python, which is faster where rows are small"
+        f"hint: with {_BATCH_BYTES}={_UNLIMITED} Spark does not measure the size of each row that "
+        "it sends to Python, which is faster if rows are small"
     ]
 
 
@@ -93,25 +93,25 @@ def explain_stream(
     types: Any = None,
     **_others: Any,
 ) -> list[str]:
-    """Say in lines how a definition would run over a stream, and warn of state without a bound.
+    """Explain how a definition would run over a stream, in lines, and warn of unbounded state.
 
-    It takes all options of `run`; the others change nothing of what is said.
+    It accepts all options of `run`; the options in `_others` do not change the explanation.
     """
     count = bucket_count(definition, buckets)
-    # It refuses what a run would refuse.
+    # Raise the errors that a run would raise.
     job_of(definition, arrow_schema(data.schema), count, emit, id, late, types=types)
     session: Any = data.sparkSession
     partitions = int(session.conf.get("spark.sql.shuffle.partitions"))
     lines = [
-        "a stream; state is a log of rows in RocksDB, by bucket of keys",
+        "a stream; the state is a log of rows in RocksDB, one per bucket of keys",
         f"{count} bucket{'s' * (count > 1)} in {partitions} shuffle partitions",
         f"emit={emit!r}: {WHEN[emit]}",
         *_kept(definition, emit),
     ]
     if partitions > count:
         lines.append(
-            f"warning: {partitions - count} partitions have no bucket, and each costs a store in "
-            "every batch: set spark.sql.shuffle.partitions before the first start"
+            f"warning: {partitions - count} partitions have no bucket, but each opens a state "
+            "store in every batch: lower spark.sql.shuffle.partitions before the first start"
         )
     return lines
 
@@ -119,21 +119,23 @@ def explain_stream(
 def _kept(definition: Rolling, emit: str) -> list[str]:
     windows, closed = definition.windows, definition.default_closed
     lines = [
-        f"warning: state has no bound: {window.text(closed)} {window.unbounded}"
+        f"warning: the state is unbounded: {window.text(closed)} {window.unbounded}"
         for window in windows
         if window.unbounded
     ]
     if definition.slide is not None and definition.slide.counted:
         lines.append(
-            "warning: state has no bound: every counts the rows of each key, and needs one for good"
+            "warning: the state is unbounded: every= counts the rows of each key, and keeps the "
+            "count forever"
         )
     if emit == "change":
         lines.append(
-            "warning: state has no bound: emit='change' keeps the last result of each key for good"
+            "warning: the state is unbounded: emit='change' keeps the last result of each key "
+            "forever"
         )
     if not lines:
         kept = ", ".join(window.retention() for window in windows)
-        lines.append(f"rows leave the state as the watermark moves: {kept} are kept")
+        lines.append(f"the watermark removes rows from the state: {kept} are kept")
     return lines
 
 
@@ -143,19 +145,19 @@ def _keyed(
     known = "an unknown size" if size is None else f"about {size / 1e6:.1f} MB"
     sorts = too_large(size, count) if spill is None else spill
     lines = [
-        f"by {', '.join(definition.by)} into {count} partitions of {known} in all, 1 scan of the "
+        f"by {', '.join(definition.by)} into {count} partitions, {known} in total, 1 scan of the "
         "input",
-        "sorted by Spark, which spills, and folded batch by batch"
+        "sorted by Spark, which spills to disk, and folded batch by batch"
         if sorts
-        else "sorted and folded in memory, a partition at a time",
+        else "sorted and folded in memory, one partition at a time",
     ]
     hot = share_of(skew, size)
     if hot is None:
-        lines.append("hot keys are not looked for: skew='off', or too little data to be worth it")
+        lines.append("no search for hot keys: skew='off', or too little data to be worth it")
     else:
         lines.append(
             f"keys with more than {hot[0]:.1%} of the rows are cut into chunks of time; a scan of "
-            f"{hot[1]:.0%} of the keys finds them"
+            f"the keys of {hot[1]:.0%} of the rows finds them"
         )
     return lines
 
@@ -170,7 +172,7 @@ def _chunks(definition: Rolling, prepared: Prepared) -> list[str]:
     lines = [
         f"no key: {layout.chunks} chunks of time with {min(own)} to {max(own)} rows each, {scans} "
         "scans of the input",
-        f"halo: {sent} rows travel to another chunk too, {sent / rows:.1%} of {rows}",
+        f"halo: {sent} rows are also sent to another chunk, {sent / rows:.1%} of {rows}",
     ]
     lines += [
         f"{'.'.join(leaf.path)}: {_WORDS[layout.mode[leaf.path]]}" for leaf in definition.leaves

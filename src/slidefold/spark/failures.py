@@ -1,7 +1,7 @@
-"""Errors in a worker: they name the column and the key, instead of the number of a row.
+"""Errors in a worker: they name the column and the key instead of a row number.
 
-A row number would be that of a row in one of many partitions. Kernels know neither keys nor names,
-so what failed is run again, one column at a time and on fewer and fewer keys, until one is left.
+A row number would count the rows of one of many partitions. Kernels know neither keys nor column
+names, so the failed run is repeated, one column at a time, and bisected until one key is left.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from slidefold.columns.grouping import group_numbers, without_views
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import DataError, SlidefoldError, TimeOrderError
 
-# Runs a definition over a table once more.
+# Runs a definition over a table again.
 Again = Callable[[Any, Any], Any]
 
 
 @contextmanager
 def naming_place(definition: Rolling, table: Any, again: Again = run) -> Iterator[None]:
-    """Name the column and the key in an error that is raised inside."""
+    """Add the column and the key to an error that is raised inside."""
     try:
         yield
     except SlidefoldError as error:
@@ -40,10 +40,10 @@ def naming_place(definition: Rolling, table: Any, again: Again = run) -> Iterato
 
 @contextmanager
 def naming_key(definition: Rolling, table: Any) -> Iterator[None]:
-    """Name the key of a table's first row in an error that is raised inside, over rows of it."""
+    """Add the key of a table's first row to an error that is raised inside."""
     try:
         yield
-    except TimeOrderError:  # it has its own words for keys
+    except TimeOrderError:  # its message names the key already
         raise
     except SlidefoldError as error:
         raise type(error)(error.sentence + _where(definition, table, 0)) from None
@@ -59,7 +59,7 @@ def _failing_column(definition: Rolling, table: Any, again: Again, error: Except
     for name in definition.columns:
         try:
             only = definition.only(name)
-        except SlidefoldError:  # a rows window that needs the time window beside it
+        except SlidefoldError:  # a rows window that is valid only beside a time window
             continue
         if _fails(only, table, again, error):
             return name
@@ -67,7 +67,7 @@ def _failing_column(definition: Rolling, table: Any, again: Again, error: Except
 
 
 def _row(definition: Rolling, table: Any, again: Again, error: Exception) -> int | None:
-    """Return a row of the key that fails; None if no key does by itself."""
+    """Return a row of the key that fails; None if no key fails by itself."""
     keys = without_views(table.select(list(definition.by)))
     codes, high = group_numbers(keys, definition.by)
     if codes is None:
@@ -77,10 +77,10 @@ def _row(definition: Rolling, table: Any, again: Again, error: Exception) -> int
         half = (low + high) // 2
         part = table.filter(pa.array((codes >= low) & (codes < half)))
         low, high = (low, half) if _fails(definition, part, again, error) else (half, high)
-    found = codes == low
-    if not _fails(definition, table.filter(pa.array(found)), again, error):
+    mask = codes == low
+    if not _fails(definition, table.filter(pa.array(mask)), again, error):
         return None
-    return int(found.argmax())
+    return int(mask.argmax())
 
 
 def _fails(definition: Rolling, table: Any, again: Again, error: Exception) -> bool:

@@ -1,12 +1,12 @@
-"""Windows without a key, and those of one hot key: distributed boundary aggregation.
+"""Windows without a key, or of one hot key: distributed boundary aggregation.
 
-1. One scan finds the oldest and the newest time and a sample of times: the cuts.
-2. A second one counts the rows between cuts; where middles hold rows it summarizes those too, each
-   partition its own rows.
-3. The last scan sends each row to its chunk, and to the chunks that it is halo of; a worker folds
-   its chunk with the ordinary kernels. A changed input is found by its row counts, and by a sum of
-   hashes of what was summarized: each chunk also gets a marker, a row without a time, so that one
-   which lost all its rows notices.
+1. The first scan finds the oldest and newest time and a sample of times, which give the cuts.
+2. The second scan counts the rows between cuts. If windows have middles, each partition also
+   summarizes its rows in them.
+3. The last scan sends each row to its chunk, and to every chunk that needs it as halo. A worker
+   folds its chunk with the ordinary kernels. Row counts, and sums of hashes of the summarized
+   rows, detect an input that changed between scans. Each chunk also gets a marker, a row without a
+   time, so that a chunk that lost all its rows is still checked.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from slidefold.spark.session_cuts import longest_gap, only_sessions, session_cut
 from slidefold.spark.types import conform, named, sendable, spark_schema
 from slidefold.spark.worker import OUT_ROWS, Shipped
 
-# Rows are numbered by counting so many bins a chunk, for rows windows.
+# Rows windows need row numbers: rows are counted in this many bins per chunk.
 BINS = 16
-# The times of about so many bytes of rows are sampled, or this share where the size is not known.
+# Times are sampled from about this many bytes of rows, or from this share if the size is unknown.
 SAMPLE_BYTES = 1 << 21
 SAMPLE = 0.02
-# More bytes than this that stand for middles would only move to the driver and back.
+# If the middles take more bytes than this, rows are sent instead: middles pass through the driver.
 MOST_TOTAL = 128 << 20
 
 
 @dataclass(frozen=True)
 class Chunking:
-    """Data with numbers for names, and what is known of its times."""
+    """A definition, its data with numbered columns, and both schemas."""
 
     definition: Rolling
     data: DataFrame
@@ -55,21 +55,21 @@ class Chunking:
 
     @property
     def time(self) -> Column:
-        """The times as whole numbers."""
+        """The times as integers."""
         place = self.given.get_field_index(self.definition.on)
         return steps(f"c{place}", self.data.schema[place].dataType)
 
     @property
     def check(self) -> Column:
-        """A hash of all that results depend on in a row."""
+        """A hash of the columns of a row that results depend on."""
         used = (self.given.field(name) for name in self.definition.used)
-        # Spark has no hash of maps.
+        # Spark cannot hash maps.
         places = [self.given.get_field_index(f.name) for f in used if "map<" not in str(f.type)]
         return fn.xxhash64(*(f"c{place}" for place in places)).alias("check")
 
 
 def can_chunk(definition: Rolling) -> bool:
-    """Tell whether a definition runs in chunks of time; else all rows go to one worker."""
+    """Tell whether a definition can run in chunks of time; else all rows go to one worker."""
     if can_cut(definition) or only_sessions(definition):
         return True
     slides = definition.slide is not None and definition.slide.in_time
@@ -77,20 +77,20 @@ def can_chunk(definition: Rolling) -> bool:
 
 
 def why_whole(definition: Rolling) -> str:
-    """Say why a definition does not run in chunks of time."""
+    """Explain why a definition cannot run in chunks of time."""
     for name, over in definition.columns.items():
         if not (over.window.in_time or over.window.last_rows):
-            return f"{name!r} slides over {over.window}, of which no cut is known to be an end"
+            return f"{name!r} slides over {over.window}, whose windows may cross any cut"
         if over.window.last_rows and definition.slide is not None and definition.slide.in_time:
-            return f"{name!r} slides over {over.window.text('left')} and every= over time"
-    return "every= counts rows from the first one on"
+            return f"{name!r} slides over {over.window.text('left')}, but every= is a duration"
+    return "every= counts rows from the first row"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known before rows are sent: the layout, what stands for middles, the oldest time.
+    """The results of the first scans: the layout, summaries of the middles, the oldest time.
 
-    `checks` are sums of hashes, one a segment, where rows were summarized.
+    `checks` are sums of hashes, one per segment, if rows were summarized.
     """
 
     layout: Layout
@@ -100,7 +100,7 @@ class Prepared:
 
 
 def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | None:
-    """Run a definition over chunks of time; None if there is nothing to cut."""
+    """Run a definition over chunks of time; return None if the data cannot be cut."""
     prepared = prepare(task, chunks, size)
     if prepared is None:
         return None
@@ -112,7 +112,7 @@ def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | Non
 
 
 def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
-    """Scan the times for cuts, count rows, and summarize middles if any; None without a cut."""
+    """Find the cuts, count rows, and summarize middles; return None if there is no cut."""
     scanned = _scan(task, size)
     if scanned is None:
         return None
@@ -145,18 +145,18 @@ def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] |
     on = task.definition.on
     share = SAMPLE if size is None else min(1.0, SAMPLE_BYTES / max(size, 1))
     times = task.data.select(task.time.alias("t"))
-    # rand() may not stand inside of an aggregate.
+    # Spark does not allow rand() inside an aggregate.
     times = times.select("t", fn.when(fn.rand(1) < share, fn.col("t")).alias("s"))
     parts = [i / 1024 for i in range(1, 1024)]
-    found = times.agg(
+    row = times.agg(
         fn.count(fn.lit(1)),
         fn.count("t"),
         fn.min("t"),
         fn.max("t"),
         fn.percentile_approx("s", parts, 4096),
     ).first()
-    assert found is not None
-    rows, known, oldest, newest, sample = found
+    assert row is not None
+    rows, known, oldest, newest, sample = row
     if known < rows:
         raise DataError(f"the column {on!r} is null in {rows - known} of {rows} rows")
     if rows == 0:
@@ -165,7 +165,7 @@ def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] |
 
 
 def _first_pass(task: Chunking, layout: Layout, rows: int, oldest: int) -> Prepared:
-    """Summarize the segments where their rows lie, and put the middles together."""
+    """Summarize segments in each partition, and combine the summaries to middles."""
     definition, given, shipped = task.definition, task.given, task.shipped
     used = [given.get_field_index(name) for name in definition.used]
     names, edges, mode = [*definition.used, "check"], layout.edges(), dict(layout.mode)
@@ -178,8 +178,8 @@ def _first_pass(task: Chunking, layout: Layout, rows: int, oldest: int) -> Prepa
         table = pa.Table.from_batches(held)
         check = table.column(len(names) - 1)
         table = table.remove_column(len(names) - 1)
-        found = summarize(shipped.load(), table, edges, mode), _checks(on, table, check, edges)
-        yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
+        part = summarize(shipped.load(), table, edges, mode), _checks(on, table, check, edges)
+        yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(part)], pa.binary())})
 
     data = task.data
     if wants_order(definition, mode):
@@ -187,27 +187,27 @@ def _first_pass(task: Chunking, layout: Layout, rows: int, oldest: int) -> Prepa
     columns = [*(fn.col(f"c{i}") for i in used), task.check]
     parts = data.select(columns).mapInArrow(summary, "part binary").collect()
     pairs = [pickle.loads(part[0]) for part in parts]
-    summaries: list[Summary] = [found for found, _ in pairs]
+    summaries: list[Summary] = [summary for summary, _ in pairs]
     counts = total_counts(summaries, len(edges) + 1)
     if sum(counts) != rows:
         raise changed(rows, sum(counts))
     mode.update(dict.fromkeys(_heavy(summaries), "whole"))
     layout = replace(layout, counts=counts, mode=mode)
-    checks = [sum(sums) for sums in zip(*(each for _, each in pairs), strict=True)]
+    checks = [sum(hashes) for hashes in zip(*(sums for _, sums in pairs), strict=True)]
     return Prepared(layout, layout.middles(summaries), oldest, checks)
 
 
 def _checks(on: str, table: Any, check: Any, edges: Sequence[int]) -> list[int]:
     """Return the sum of the hashes of each segment, modulo 2**64."""
     _, moments = counted(on, table[on].combine_chunks())
-    found = np.zeros(len(edges) + 1, np.uint64)
+    totals = np.zeros(len(edges) + 1, np.uint64)
     segments = np.searchsorted(np.array(edges, np.int64), moments, "right")
-    np.add.at(found, segments, check.to_numpy().view(np.uint64))
-    return [int(total) for total in found]
+    np.add.at(totals, segments, check.to_numpy().view(np.uint64))
+    return [int(total) for total in totals]
 
 
 def _counted(task: Chunking, layout: Layout, rows: int) -> Layout:
-    """Count the rows of each segment: all that is needed where no middle holds any."""
+    """Count the rows of each segment, which is enough if no window has a middle."""
     edges = layout.edges()
     counts = [0] * (len(edges) + 1)
     for segment, count in task.data.groupBy(_segment(task, edges)).count().collect():
@@ -218,12 +218,12 @@ def _counted(task: Chunking, layout: Layout, rows: int) -> Layout:
 
 
 def _segment(task: Chunking, edges: Sequence[int]) -> Column:
-    """Return the number of the segment that a row is in."""
+    """Return the number of a row's segment."""
     return choose(task.time, edges, list(range(len(edges) + 1)))
 
 
 def _heavy(summaries: Sequence[Summary]) -> set[Any]:
-    """Return the leaves for whose segments too many bytes would travel to the chunks."""
+    """Return the leaves whose summaries are too large to send to the chunks."""
     total: dict[Any, int] = {}
     heavy: set[Any] = set()
     for summary in summaries:
@@ -234,9 +234,9 @@ def _heavy(summaries: Sequence[Summary]) -> set[Any]:
 
 
 def changed(before: int, now: int) -> DataError:
-    """Return the error that the input is not what it was."""
+    """Return the error for an input whose number of rows changed."""
     return DataError(
-        f"the input changed between scans, {before} rows have become {now}: cache or write it first"
+        f"the input changed between scans from {before} to {now} rows: cache or write it first"
     )
 
 
@@ -244,7 +244,7 @@ def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
     layout, middles, shipped = prepared.layout, prepared.middles, task.shipped
     spans, own = layout.spans(), layout.own_counts()
     parts = [
-        pickle.dumps(({path: each[i] for path, each in spans.items()}, middles[i]))
+        pickle.dumps(({path: chunks[i] for path, chunks in spans.items()}, middles[i]))
         for i in range(layout.chunks)
     ]
 
@@ -256,31 +256,31 @@ def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
             return fold_chunk(part, rows, own_spans, own_middles)
 
         with naming_place(definition, table, folded):
-            found = folded(definition, table)
-        if len(found) != own[chunk]:
-            raise changed(own[chunk], len(found))
-        return found
+            results = folded(definition, table)
+        if len(results) != own[chunk]:
+            raise changed(own[chunk], len(results))
+        return results
 
     return _sent(task, prepared, fold)
 
 
 def _run_slides(task: Chunking, prepared: Prepared) -> DataFrame:
-    """Run `every` in time: a chunk has the ends between its cuts, and all rows of their windows."""
+    """Run `every=` a duration: a chunk computes the window ends between its cuts."""
     shipped, bounds = task.shipped, [LEAST, *prepared.layout.cuts, MOST]
 
     def fold(chunk: int, table: Any) -> Any:
         definition = shipped.load()
         with naming_place(definition, table):
-            found = run(definition, table)
-        _, ends = counted("window_end", found["window_end"].combine_chunks())
+            results = run(definition, table)
+        _, ends = counted("window_end", results["window_end"].combine_chunks())
         own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
-        return found.filter(pa.array(own))
+        return results.filter(pa.array(own))
 
     return _sent(task, prepared, fold)
 
 
 def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
-    """Run chunks that have nothing to do with one another."""
+    """Run chunks that are independent of each other."""
     shipped = task.shipped
 
     def fold(_: int, table: Any) -> Any:
@@ -292,26 +292,26 @@ def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
 
 
 def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -> DataFrame:
-    """Send each row to its chunks, one a partition, and fold those; a marker goes to each."""
+    """Send each row to its chunks, one chunk per partition, add a marker, and fold each chunk."""
     layout, oldest = prepared.layout, prepared.oldest
     names, on, newest = task.given.names, task.definition.on, layout.newest
     sent = sendable(task.made)
     goes, counts = layout.targets(), layout.counts
     assert counts is not None
-    due = _due(counts, goes, layout.chunks)
-    checks = None if prepared.checks is None else _due(prepared.checks, goes, layout.chunks)
+    expected = _per_chunk(counts, goes, layout.chunks)
+    checks = None if prepared.checks is None else _per_chunk(prepared.checks, goes, layout.chunks)
 
     def fold_batches(batches: Iterator[Any]) -> Iterator[Any]:
         held = list(batches)
         chunk = held[0].column(len(names))[0].as_py()
         table = _received(held, names, on)
-        if len(table) != due[chunk]:
-            raise changed(due[chunk], len(table))
+        if len(table) != expected[chunk]:
+            raise changed(expected[chunk], len(table))
         if not _inside(table, on, oldest, newest):
             raise changed_times(on)
         if checks is not None and (_total(held, len(names) + 1) - checks[chunk]) % (1 << 64):
             raise DataError(
-                "the input changed between scans, rows have other values: cache or write it first"
+                "the input changed between scans: rows have other values; cache or write it first"
             )
         yield from conform(fold(chunk, table), sent).to_batches(OUT_ROWS)
 
@@ -329,8 +329,8 @@ def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -
     return named(spread.mapInArrow(fold_batches, spark_schema(sent)), task.made.names)
 
 
-def _due(numbers: Sequence[int], goes: list[list[int]], chunks: int) -> list[int]:
-    """Return the total of the segments that go to each chunk."""
+def _per_chunk(numbers: Sequence[int], goes: list[list[int]], chunks: int) -> list[int]:
+    """Sum the numbers of the segments that go to each chunk."""
     pairs = list(zip(numbers, goes, strict=True))
     return [sum(number for number, to in pairs if chunk in to) for chunk in range(chunks)]
 
@@ -341,7 +341,7 @@ def _total(held: list[Any], place: int) -> int:
 
 
 def _received(held: list[Any], names: list[str], on: str) -> Any:
-    """Return the rows of a chunk with their real names, without its marker."""
+    """Return the rows of a chunk with their original names, without the marker."""
     place, kept = names.index(on), []
     for batch in held:
         times = batch.column(place)
@@ -356,7 +356,7 @@ def _inside(table: Any, on: str, oldest: int, newest: int) -> bool:
 
 
 def changed_times(on: str) -> DataError:
-    """Return the error that there are times which were not there before."""
+    """Return the error for an input with new times."""
     return DataError(
-        f"the input changed between scans, {on!r} has new times: cache or write it first"
+        f"the input changed between scans: {on!r} has new times; cache or write it first"
     )

@@ -1,9 +1,9 @@
-"""Labels of buckets that lie evenly on partitions, however many of those there are.
+"""Bucket labels that spread evenly over any number of partitions.
 
-Spark sends a row of group g to the partition `pmod(murmur3(g), partitions)`. For one integer of 32
-bits that hash is a bijection, so that it can be turned round: the label of bucket i is the integer
-whose hash is i, and bucket i lies on partition `i % partitions`. Labels do not depend on the number
-of partitions, which a checkpoint pins and a session may have changed.
+Spark sends a row of group g to the partition `pmod(murmur3(g), partitions)`. For one 32-bit integer
+that hash is a bijection, so it can be inverted: the label of bucket i is the integer whose hash is
+i, and bucket i lies on partition `i % partitions`. Labels do not depend on the number of
+partitions, which a checkpoint pins and a session may have changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _M1, _M2 = 0x85EBCA6B, 0xC2B2AE35
 
 
 def spark_hash(value: int) -> int:
-    """Hash an integer of 32 bits as Spark's `hash` does.
+    """Hash a 32-bit integer as Spark's `hash` does.
 
     >>> spark_hash(1)
     -559580957

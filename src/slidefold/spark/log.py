@@ -1,19 +1,19 @@
-"""The log of a bucket: all that a stream remembers of it.
+"""The log of a bucket: the complete state of a stream for that bucket.
 
-Layout. A head, entries `oldest..version` with the rows that were accepted, at most about 1 MB each
-before they are compressed, and beside each entry a mark: its newest time, a random token, the
-watermark its rows were judged by, and their number. Nothing in here knows Spark: the states come in
-as a `Store`.
+Layout. A head; entries `oldest..version` with the accepted rows, at most about 1 MB each before
+compression; and for each entry a mark with its newest time, a random token, the watermark that its
+rows were judged by, and its number of rows. This module does not depend on Spark: the states come
+in as a `Store`.
 
-The rows of one call may be cut into several entries; their tokens begin alike. What is compacted is
-a snapshot: the bytes of an Arrow stream, cut into entries, with the engine's last results in its
-metadata.
+The rows of one call may be cut into several entries, whose tokens share a prefix. A compaction
+writes a snapshot: the bytes of an Arrow stream, cut into entries, with the engine's last results in
+its metadata.
 
-Invariants. (I1) Every version from `oldest` to the head's has its entry and its mark. (I2) Two
-attempts at one version never have the same token, so that who knows the token of a version knows
-all entries up to it. (I3) `rows` of the head is the sum of the marks' rows. (I4) The rows of an
-entry that was appended are newer than the watermark of its mark; those of one that was compacted
-need not be, and nobody catches up from before a compaction, since its older entries are gone.
+Invariants. (I1) Every version from `oldest` to the head's has an entry and a mark. (I2) Two
+attempts at one version never have the same token, so equal tokens at a version mean equal entries
+up to it. (I3) `rows` of the head is the sum of the marks' rows. (I4) The rows of an appended entry
+are newer than the watermark of its mark. Those of a snapshot need not be; no engine catches up from
+before a compaction, since the older entries are gone.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ import pyarrow.compute as pc
 from slidefold.errors import StateError
 from slidefold.state import pack, unpack
 
-# A message of 1 MB takes 20 ms to read and 5 ms to write; beyond that the state API gets slower a
+# A message of 1 MB takes 20 ms to read and 5 ms to write; above that the state API gets slower per
 # byte.
 ENTRY_BYTES = 1 << 20
-# Rows of three integers take 7 bytes then and not 24 (`state_bytes_per_row` in the stream figure),
-# which costs less than to read and write the rest.
+# Compressed, a row of three integers takes 7 bytes instead of 24 (`state_bytes_per_row` in the
+# stream figure); compression costs less time than reading and writing the other 17.
 _CODEC, _SMALL = "zstd", 1024
 _KIND = "a bucket's log"
 _NEVER = 2**63 - 1
@@ -43,7 +43,7 @@ _NEVER = 2**63 - 1
 
 @dataclass(frozen=True)
 class Head:
-    """Where a log stands."""
+    """The current state of a log."""
 
     identity: str  # digest of what the query computes
     version: int = 0
@@ -52,14 +52,12 @@ class Head:
     rows: int = 0
     emitted: int | None = None  # results up to here are out; None before the first watermark
     timer: int | None = None  # in milliseconds
-    horizon: int | None = (
-        None  # entries left up to here, rows of others that are older do not count
-    )
+    horizon: int | None = None  # entries up to here are dropped; older rows elsewhere are skipped
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What is known of an entry without reading it."""
+    """The facts about an entry that are known without reading it."""
 
     newest: int
     token: str
@@ -69,36 +67,36 @@ class Mark:
 
 @dataclass(frozen=True)
 class Logged:
-    """The rows of one call, and the watermark at which it left the engine."""
+    """The rows of one call, and the engine's watermark after it."""
 
     rows: Any
     judged: int | None
-    snapshot: bool  # all that the engine held then, and not only what was new
+    snapshot: bool  # all rows that the engine held, not only new ones
 
 
 class Store(Protocol):
-    """The states of one bucket, as the engine of the stream keeps them."""
+    """The persistent states of one bucket."""
 
     def read_head(self) -> tuple[Any, ...] | None:
-        """Return what `write_head` was given last."""
+        """Return the last head that was written."""
 
     def write_head(self, head: tuple[Any, ...]) -> None:
-        """Keep a head."""
+        """Write a head."""
 
     def read_entry(self, version: int) -> bytes | None:
         """Return the bytes of an entry."""
 
     def write_entry(self, version: int, data: bytes) -> None:
-        """Keep the bytes of an entry."""
+        """Write the bytes of an entry."""
 
     def read_mark(self, version: int) -> tuple[Any, ...] | None:
-        """Return what `write_mark` was given for this version."""
+        """Return the mark of an entry."""
 
     def write_mark(self, version: int, mark: tuple[Any, ...]) -> None:
-        """Keep a mark."""
+        """Write the mark of an entry."""
 
     def drop(self, version: int) -> None:
-        """Forget an entry and its mark."""
+        """Delete an entry and its mark."""
 
 
 class DictStore:
@@ -110,11 +108,11 @@ class DictStore:
         self.marks: dict[int, tuple[Any, ...]] = {}
 
     def read_head(self) -> tuple[Any, ...] | None:
-        """Return what `write_head` was given last."""
+        """Return the last head that was written."""
         return self.head
 
     def write_head(self, head: tuple[Any, ...]) -> None:
-        """Keep a head."""
+        """Write a head."""
         self.head = head
 
     def read_entry(self, version: int) -> bytes | None:
@@ -122,59 +120,59 @@ class DictStore:
         return self.entries.get(version)
 
     def write_entry(self, version: int, data: bytes) -> None:
-        """Keep the bytes of an entry."""
+        """Write the bytes of an entry."""
         self.entries[version] = data
 
     def read_mark(self, version: int) -> tuple[Any, ...] | None:
-        """Return what `write_mark` was given for this version."""
+        """Return the mark of an entry."""
         return self.marks.get(version)
 
     def write_mark(self, version: int, mark: tuple[Any, ...]) -> None:
-        """Keep a mark."""
+        """Write the mark of an entry."""
         self.marks[version] = mark
 
     def drop(self, version: int) -> None:
-        """Forget an entry and its mark."""
+        """Delete an entry and its mark."""
         del self.entries[version], self.marks[version]
 
 
 class Log:
-    """The log of one bucket during one call; `save` writes the head if it has changed."""
+    """The log of one bucket during one call; `save` writes a changed head."""
 
     def __init__(
         self, store: Store, schema: Any, identity: str, entry_bytes: int = ENTRY_BYTES
     ) -> None:
         self.store, self.schema, self.entry_bytes = store, schema, entry_bytes
-        found = store.read_head()
-        self.fresh = found is None
-        self.head = Head(identity) if found is None else _head(found)
-        self._saved = None if found is None else self.head
-        # Marks that were read or written in this call, or that an engine in the worker remembers.
+        stored = store.read_head()
+        self.fresh = stored is None
+        self.head = Head(identity) if stored is None else _head(stored)
+        self._saved = None if stored is None else self.head
+        # Marks that were read or written in this call, or that came with a cached engine.
         self.known: dict[int, Mark] = {}
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return self.head.version - self.head.oldest + 1
 
     def mark(self, version: int) -> Mark | None:
-        """Return the mark of an entry, None if there is no such entry."""
+        """Return the mark of an entry; None if there is no such entry."""
         if not self.head.oldest <= version <= self.head.version:
             return None
         if version not in self.known:
-            found = self.store.read_mark(version)
-            if found is None:
-                raise StateError(f"the log of a bucket has no mark of its entry {version}")
-            self.known[version] = Mark(*found)
+            stored = self.store.read_mark(version)
+            if stored is None:
+                raise StateError(f"entry {version} of a bucket's log has no mark")
+            self.known[version] = Mark(*stored)
         return self.known[version]
 
     def first(self) -> dict[int, Mark]:
-        """Return the mark of the oldest entry by its version, if it was looked at in this call."""
+        """Return the mark of the oldest entry by its version, if this call has read it."""
         oldest = self.head.oldest
         return {oldest: self.known[oldest]} if oldest in self.known else {}
 
     def append(self, rows: Any, on: str, judged: int | None) -> int:
-        """Add accepted rows as new entries; returns the bytes written."""
+        """Add accepted rows as new entries, and return the bytes written."""
         written, batch = 0, secrets.token_hex(8)
         for i, piece in enumerate(self._pieces(rows)):
             newest = pc.max(piece[on].cast(pa.int64())).as_py()
@@ -199,7 +197,7 @@ class Log:
         return len(data)
 
     def remember(self, newest: int) -> None:
-        """Say that the rows up to this time are of the past: what comes up to it is late."""
+        """Treat rows up to this time as history: new rows up to it are late."""
         self.head = replace(self.head, emitted=newest)
 
     def _pieces(self, rows: Any) -> Iterator[Any]:
@@ -212,17 +210,17 @@ class Log:
             yield rows.slice(start, end - start)
 
     def read(self, first: int) -> Iterator[Logged]:
-        """Yield what was logged from `first` on, one call after the other."""
+        """Yield the logged rows from version `first` on, one call after another."""
         tables: list[Any] = []
         parts: list[bytes] = []
         for version in range(first, self.head.version + 1):
             mark = self.mark(version)
             data = self.store.read_entry(version)
             if mark is None or data is None:
-                raise StateError(f"the log of a bucket has lost its entry {version}")
+                raise StateError(f"entry {version} of a bucket's log is missing")
             header, payload = unpack(data, _KIND)
             if (header.get("version"), header.get("token")) != (version, mark.token):
-                raise StateError(f"the entry {version} of a bucket's log is not what was written")
+                raise StateError(f"entry {version} of a bucket's log is not the one written")
             payload = _unpressed(payload, header.get("size"))
             part = header.get("part")
             if part is not None:
@@ -232,7 +230,10 @@ class Log:
                 continue
             batch = pa.ipc.read_record_batch(pa.py_buffer(payload), self.schema)
             if batch.num_rows != mark.rows:
-                raise StateError(f"the entry {version} of a bucket's log has lost rows")
+                raise StateError(
+                    f"entry {version} of a bucket's log must have {mark.rows} rows, got "
+                    f"{batch.num_rows}"
+                )
             tables.append(pa.Table.from_batches([batch]))
             following = self.mark(version + 1)
             if following is None or _batch(following) != _batch(mark):
@@ -240,7 +241,7 @@ class Log:
                 tables = []
 
     def evict(self, horizon: int | None) -> int:
-        """Drop the oldest entries as long as nothing in them is newer than the horizon."""
+        """Drop the oldest entries while all their rows are at or before the horizon."""
         dropped = 0
         while horizon is not None and self.entries:
             mark = self.mark(self.head.oldest)
@@ -254,7 +255,7 @@ class Log:
         return dropped
 
     def compact(self, kept: Any, judged: int | None) -> int:
-        """Write the rows that are still needed as a snapshot, and drop all entries before it."""
+        """Write the needed rows as a snapshot, and drop all entries before it."""
         before, written, batch = self.head.version, 0, secrets.token_hex(8)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, kept.schema) as writer:
@@ -262,7 +263,7 @@ class Log:
         data = sink.getvalue().to_pybytes()
         count = -(-len(data) // self.entry_bytes)
         for i in range(count):
-            # It leaves with the next one, so that no time is too late for it.
+            # No horizon evicts a snapshot: the next snapshot replaces it.
             mark = Mark(_NEVER, f"{batch}-{i}", judged, kept.num_rows if i == 0 else 0)
             piece = data[i * self.entry_bytes : (i + 1) * self.entry_bytes]
             written += self._write(mark, piece, [i, count])
@@ -277,7 +278,7 @@ class Log:
         self.head = replace(self.head, oldest=self.head.oldest + 1, rows=self.head.rows - rows)
 
     def save(self) -> None:
-        """Write the head, if anything in it is new."""
+        """Write the head if it has changed."""
         if self.head == self._saved:
             return
         head = self.head
@@ -290,10 +291,10 @@ def _unpressed(payload: bytes, size: int | None) -> bytes:
     if size is None:
         return payload
     try:
-        found: bytes = pa.decompress(payload, size, _CODEC, asbytes=True)
+        data: bytes = pa.decompress(payload, size, _CODEC, asbytes=True)
     except (pa.ArrowException, OSError) as error:
         raise StateError(f"an entry of a bucket's log cannot be read: {error}") from None
-    return found
+    return data
 
 
 def _batch(mark: Mark) -> str:
@@ -308,8 +309,8 @@ def _table(data: bytes) -> Any:
         raise StateError(f"the snapshot in a bucket's log cannot be read: {error}") from None
 
 
-def _head(found: tuple[Any, ...]) -> Head:
-    *fields, checksum = found
+def _head(stored: tuple[Any, ...]) -> Head:
+    *fields, checksum = stored
     if _checksum(tuple(fields)) != checksum:
         raise StateError("the head of a bucket's log is damaged: its checksum is wrong")
     return Head(*fields)

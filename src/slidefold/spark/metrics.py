@@ -1,4 +1,4 @@
-"""What a streaming query did, batch by batch: a listener that adds it up and tells it."""
+"""A listener that adds up the counts of streaming queries, batch by batch."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pyspark.sql.streaming.listener import (
 
 from slidefold.spark.bucket import Counts
 
-# These say how something is, and not what was done: they are not added up.
+# These are levels, not counts of work, so they are not added up.
 _LEVELS = ("pending", "entries", "log_rows")
 
 
 class Metrics(StreamingQueryListener):
-    """Counts of all queries with slidefold in them: add it with `spark.streams.addListener`.
+    """Counts of all slidefold queries; register it with `spark.streams.addListener`.
 
-    `totals` has a dict for each query by its id, `tell` is called with a line for each batch. Rows
-    in, out and late are counted, bytes written to the state, engines that were in the worker
-    (`hits`), that had to catch up or to be rebuilt, and seconds. `pending`, `entries` and
-    `log_rows` are of the buckets that the last batch touched.
+    `totals` maps the id of each query to a dict of counts, and `tell` is called with one line per
+    batch. The counts are rows in, rows out, late rows, bytes written to the state, engines that
+    were cached (`hits`), caught up or rebuilt, and seconds. `pending`, `entries` and `log_rows`
+    describe the buckets that the last batch touched.
     """
 
     def __init__(self, tell: Callable[[str], None] | None = None, name: str = "slidefold") -> None:
@@ -34,17 +34,17 @@ class Metrics(StreamingQueryListener):
         self.tell, self.name = tell, name
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Start with nothing."""
+        """Start with empty totals."""
         self.totals.setdefault(str(event.id), {})
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Add the counts of a batch."""
         progress = event.progress
-        found: Any = progress.observedMetrics.get(self.name)
-        if found is None:
+        observed: Any = progress.observedMetrics.get(self.name)
+        if observed is None:
             return
-        batch = {field.name: found[field.name] for field in fields(Counts)}
-        if not any(batch.values()):  # no bucket was touched, so that none says how it is
+        batch = {field.name: observed[field.name] for field in fields(Counts)}
+        if not any(batch.values()):  # the batch touched no bucket: keep the last levels
             return
         total = self.totals.setdefault(str(progress.id), {})
         for name, value in batch.items():
@@ -53,14 +53,14 @@ class Metrics(StreamingQueryListener):
             self.tell(line(progress.batchId, batch))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Nothing happened."""
+        """Do nothing."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """The totals stay."""
+        """Keep the totals."""
 
 
 def line(batch: int, counts: dict[str, Any]) -> str:
-    """Return the counts of a batch in one line.
+    """Format the counts of a batch as one line.
 
     >>> from dataclasses import asdict
     >>> line(7, asdict(Counts(rows_in=100, rows_out=90, late=2, hits=3, rebuilds=1, seconds=0.25)))

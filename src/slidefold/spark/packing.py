@@ -1,7 +1,7 @@
-"""Rows as packets and back: Arrow bytes in a binary column, so that state calls see columns.
+"""Pack rows into packets and back: Arrow bytes in a binary column, many rows per state call.
 
 A packet is one Arrow record batch without its schema, which both ends know. Times are instants in
-UTC, so that the zone of a session is seen by nobody.
+UTC, so the time zone of the session has no effect.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from slidefold.errors import StateError
 from slidefold.spark.labels import label
 from slidefold.spark.types import conform
 
-# Rows are packed this many at a time: packets of some hundred rows cost as much as small ones.
+# Rows are packed this many at a time: a packet of a few hundred rows costs as much as a small one.
 _ROWS = 1 << 16
-# A packet that comes out has at most this many bytes, about: a row of Spark lies in one piece.
+# An output packet has at most about this many bytes: Spark keeps a row in contiguous memory.
 _OUT_BYTES = 4 << 20
 
 PACKET = "packet"
@@ -29,14 +29,14 @@ PACKED = pa.schema([(LABEL, pa.int32()), (PACKET, pa.binary())])
 
 
 def encode(table: Any) -> bytes:
-    """Return a table as the bytes of one record batch."""
+    """Encode a table as the bytes of one record batch."""
     batches = table.combine_chunks().to_batches()
     batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
     return batch.serialize().to_pybytes()  # type: ignore[no-any-return]
 
 
 def decode(data: bytes, schema: Any) -> Any:
-    """Return the record batch that bytes are."""
+    """Decode the bytes of a record batch."""
     try:
         return pa.ipc.read_record_batch(pa.py_buffer(data), schema)
     except (pa.ArrowInvalid, OSError) as error:
@@ -44,7 +44,7 @@ def decode(data: bytes, schema: Any) -> Any:
 
 
 def pieces(table: Any) -> Iterator[Any]:
-    """Cut a table into packets of a bearable size."""
+    """Cut a table into packets of a limited size."""
     count = table.num_rows
     parts = max(1, min(count, -(-table.nbytes // _OUT_BYTES)))
     for i in range(parts):
@@ -54,7 +54,7 @@ def pieces(table: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Pack:
-    """The first stage: rows, whose first column is the number of their bucket, become packets."""
+    """The first stage: packs rows, whose first column is the bucket number, into packets."""
 
     schema: Any
     buckets: int
@@ -69,8 +69,8 @@ class Pack:
             if batch.num_rows == 0:
                 continue
             if not seen:
-                # Bucket 0 hears of every batch: it has the number of buckets in its state, and so
-                # finds out if that was changed before any row goes to a wrong one.
+                # Bucket 0 takes part in every batch: its state has the number of buckets, so it
+                # detects a changed number before any row goes to a wrong bucket.
                 yield _packets(labels[:1], [None])
                 seen = True
             waiting.append(batch)
@@ -104,7 +104,7 @@ def _packets(labels: Any, packets: Sequence[bytes | None]) -> Any:
 
 @dataclass(frozen=True)
 class Unpack:
-    """The last stage: packets become rows."""
+    """The last stage: unpacks packets into rows."""
 
     schema: Any
 

@@ -1,4 +1,4 @@
-"""Files as DataFrames and DataFrames as files, for pipelines: batch and streaming alike."""
+"""Read and write files as DataFrames for pipelines, batch and streaming."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 
 from slidefold.spark.types import conform, spark_schema
 
-# Broken rows travel with the good ones in a column of their own, as JSON.
+# The name of the column that holds a broken row as JSON.
 BAD = "slidefold.bad"
 _FILE = (
     StructType()
@@ -36,7 +36,7 @@ Parse = Callable[[str, bytes], tuple[Any, Sequence[Any]]]
 
 @dataclass(frozen=True)
 class Place:
-    """The files of a folder, those that a pattern matches: all at once, or as they come."""
+    """The files of a folder that match a pattern, read as a batch or as a stream."""
 
     session: SparkSession
     path: str
@@ -45,7 +45,7 @@ class Place:
     files_per_batch: int = 0
 
     def reader(self, schema: StructType | None = None) -> Any:
-        """Return the reader of these files; streams must be told their schema."""
+        """Return the reader of these files; a stream needs the schema."""
         reader: Any = self.session.readStream if self.streaming else self.session.read
         if self.streaming and schema is not None:
             reader = reader.schema(schema)
@@ -55,11 +55,11 @@ class Place:
         return reader.option("recursiveFileLookup", "true")
 
 
-def read_parsed(at: Place, parse: Parse, schema: Any, told: Callable[[Any], str]) -> DataFrame:
-    """Read text files with the parser of this package: the same rows as in one process.
+def read_parsed(at: Place, parse: Parse, schema: Any, as_text: Callable[[Any], str]) -> DataFrame:
+    """Read text files with our own parser, so that rows are the same as in one process.
 
-    A file is parsed by one task. A row is broken where the column `slidefold.bad` is not null;
-    `told` makes the text in it.
+    One task parses a whole file. The column `slidefold.bad` is null in a valid row, and has the
+    text of `as_text` in a broken one.
     """
     schema = pa.schema([_known(field) for field in schema])
     files = at.reader(_FILE).format("binaryFile").load(at.path).select("path", "content")
@@ -73,15 +73,15 @@ def read_parsed(at: Place, parse: Parse, schema: Any, told: Callable[[Any], str]
                 yield from conform(good, whole).to_batches(1 << 16)
                 if bad:
                     empty = {field.name: pa.nulls(len(bad), field.type) for field in schema}
-                    lost = pa.table({**empty, BAD: [told(each) for each in bad]}, schema=whole)
+                    lost = pa.table({**empty, BAD: [as_text(row) for row in bad]}, schema=whole)
                     yield from lost.to_batches()
 
-    found: DataFrame = files.mapInArrow(rows, spark_schema(whole))
-    return found
+    parsed: DataFrame = files.mapInArrow(rows, spark_schema(whole))
+    return parsed
 
 
 def marking_bad(data: DataFrame, required: Sequence[str]) -> DataFrame:
-    """Mark the rows that lack a value which every row needs; Spark does not tell their lines."""
+    """Mark the rows without a value in a required column; Spark does not know their lines."""
     reason = F.lit(None).cast("string")
     known = {field.name: field.dataType for field in data.schema.fields}
     for name in reversed([name for name in required if name in known]):
@@ -89,13 +89,13 @@ def marking_bad(data: DataFrame, required: Sequence[str]) -> DataFrame:
         if isinstance(known[name], FloatType | DoubleType):
             reason = F.when(F.isnan(column), f"the column {name!r} is NaN").otherwise(reason)
         reason = F.when(column.isNull(), f"the column {name!r} is null").otherwise(reason)
-    told = F.struct(
+    row = F.struct(
         F.regexp_replace(F.input_file_name(), "^file:/*", "/").alias("file"),
         F.lit(None).cast("long").alias("line"),
         reason.alias("reason"),
         F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text"),
     )
-    bad = F.when(reason.isNotNull(), F.to_json(told, {"ignoreNullFields": "false"}))
+    bad = F.when(reason.isNotNull(), F.to_json(row, {"ignoreNullFields": "false"}))
     return data.withColumn(BAD, bad)
 
 
@@ -105,28 +105,28 @@ def good_rows(parsed: DataFrame) -> DataFrame:
 
 
 def counting_bad(parsed: DataFrame) -> DataFrame:
-    """Let a stream tell with each batch how many rows were broken."""
+    """Count the broken rows of each batch of a stream."""
     return parsed.observe(BAD, F.count(F.col(f"`{BAD}`")).alias("rows"))
 
 
 def bad_lines(parsed: DataFrame) -> DataFrame:
-    """Return what is said of the rows that are broken, as one column of texts."""
+    """Return the broken rows as one column of JSON lines."""
     return parsed.where(F.col(f"`{BAD}`").isNotNull()).select(F.col(f"`{BAD}`").alias("value"))
 
 
 def bad_rows(parsed: DataFrame) -> list[str]:
-    """Collect what is said of the rows that are broken."""
+    """Collect the broken rows as JSON lines."""
     return [row[0] for row in bad_lines(parsed).collect()]
 
 
 def read_parquet(at: Place, schema: Any) -> DataFrame:
     """Read Parquet files."""
-    found: DataFrame = at.reader(spark_schema(schema)).parquet(at.path)
-    return found
+    data: DataFrame = at.reader(spark_schema(schema)).parquet(at.path)
+    return data
 
 
 def is_naive(data: DataFrame, name: str) -> bool:
-    """Tell whether a column has times without a zone, on which Spark takes no watermark."""
+    """Tell whether a column has times without a zone; Spark supports no watermark on those."""
     return any(
         field.name == name and isinstance(field.dataType, TimestampNTZType)
         for field in data.schema.fields
@@ -134,7 +134,7 @@ def is_naive(data: DataFrame, name: str) -> bool:
 
 
 def with_zone(data: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Take times without a zone for UTC, which is the zone of the session."""
+    """Read times without a zone as UTC, which is the zone of the session."""
     return _cast(data, names, "timestamp")
 
 
@@ -152,7 +152,7 @@ def _cast(data: DataFrame, names: Sequence[str], kind: str) -> DataFrame:
 
 
 def _known(field: Any) -> Any:
-    """Return a field as Spark has it: it counts time in microseconds."""
+    """Return a field with Spark's unit of time, microseconds."""
     if pa.types.is_timestamp(field.type):
         field = field.with_type(pa.timestamp("us", field.type.tz))
     return field.with_nullable(True)
@@ -166,7 +166,7 @@ def read_format(
     *,
     streaming: bool,
 ) -> DataFrame:
-    """Read any format that the session knows."""
+    """Read any format that the session supports."""
     reader: Any = session.readStream if streaming else session.read
     reader = reader.format(name).options(**options)
     return reader.load() if path is None else reader.load(path)  # type: ignore[no-any-return]
@@ -175,7 +175,7 @@ def read_format(
 def write(
     data: DataFrame, name: str, path: str | None, options: Mapping[str, str], *, replace: bool
 ) -> int:
-    """Write a batch DataFrame, and return how many rows it had."""
+    """Write a batch DataFrame, and return its number of rows."""
     from pyspark.sql import Observation
 
     counted = Observation()
@@ -197,9 +197,9 @@ def start_stream(
     follow: bool,
     keep: Callable[[Any], None] | None = None,
 ) -> Any:
-    """Start a query that takes what is there and ends, or that follows the source.
+    """Start a query that reads the available data and ends, or with `follow` keeps running.
 
-    With `keep`, each batch is given to it as a table instead of being written.
+    With `keep`, each batch is passed to it as an Arrow table instead of being written.
     """
     if name == "csv":
         options = {"header": "true", **options}

@@ -1,4 +1,4 @@
-"""The stage with state: what Spark calls for each bucket, batch by batch."""
+"""The stateful stage, which Spark calls for each bucket in each batch."""
 
 from __future__ import annotations
 
@@ -52,41 +52,41 @@ _ROW = Row(*OUTPUT.names)
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker needs to know of a query."""
+    """Everything that a worker needs to know about a query."""
 
     definition: Rolling
     schema: Any  # of the input
     result: Any  # of the output
     emit: str
     id: tuple[str, ...]
-    side: bool  # late rows come out too
-    about: str
-    tag: str  # of this plan, for the cache
+    side: bool  # late rows are emitted too
+    about: str  # the description of the query, see query_identity.py
+    tag: str  # identifies this plan in the cache
     cache_bytes: int
 
     @cached_property
     def identity(self) -> str:
-        """The digest of what is computed."""
+        """The digest of the query's description."""
         return digest(self.about)
 
     @cached_property
     def maker(self) -> Maker:
-        """How engines are made."""
+        """The functions that create engines."""
         return maker_of(self.definition, self.schema, self.emit, self.id)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was found once, which has functions in it."""
+        """Leave out cached properties, which contain functions."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 class BucketProcessor(StatefulProcessor):
-    """Feeds packets to the log and the engine of a bucket, and sends out what is due."""
+    """Feeds packets to the log and the engine of a bucket, and emits results that are ready."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Open the states; once a task."""
+        """Open the states, once per task."""
         self.store = SparkStore(handle)
         self.cache: Cache = WORKER if self.job.cache_bytes else NoCache()
         if self.job.cache_bytes:
@@ -98,7 +98,7 @@ class BucketProcessor(StatefulProcessor):
         rows: Iterator[Any],
         timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[Row]:
-        """Take the packets of a bucket."""
+        """Process the packets of a bucket."""
         batches = [
             decode(bytes(row[PACKET]), self.job.schema) for row in rows if row[PACKET] is not None
         ]
@@ -111,7 +111,7 @@ class BucketProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[Row]:
-        """Send out what is due although nothing came."""
+        """Emit results that the watermark has made ready, without new rows."""
         fired = expiredTimerInfo.getExpiryTimeInMs()
         yield from self._step(int(key[0]), None, _watermark(timerValues), fired)
 
@@ -121,7 +121,7 @@ class BucketProcessor(StatefulProcessor):
         initialState: Any,  # noqa: N803
         timerValues: TimerValues,  # noqa: N803
     ) -> None:
-        """Take rows of the past: they are in windows, and have no results of their own."""
+        """Add earlier rows: they are part of windows but have no results of their own."""
         log = Log(self.store, self.job.schema, self.job.identity)
         self._require_same(log)
         log.remember(initialState[NEWEST])
@@ -132,7 +132,7 @@ class BucketProcessor(StatefulProcessor):
         log.save()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since nothing is open."""
 
     def _step(
         self, bucket: int, rows: Any | None, watermark: int | None, fired: int | None
@@ -149,24 +149,26 @@ class BucketProcessor(StatefulProcessor):
         yield from self._rows(outcome)
 
     def _require_same(self, log: Log) -> None:
-        """Refuse the state of another query, before anything is read from it or written to it."""
+        """Refuse the state of another query before it is read or written."""
         if log.fresh:
             self.store.write_about(self.job.about)
         elif log.head.identity != self.job.identity:
             before = self.store.read_about()
             if before is None or digest(before) != log.head.identity:
-                raise StateError("the checkpoint does not say which definition it belongs to")
+                raise StateError(
+                    "the checkpoint does not name the definition that it belongs to: use a new one"
+                )
             require_same(before, self.job.about)
             self.store.write_about(self.job.about)
             log.head = replace(log.head, identity=self.job.identity)
 
     def _set_timer(self, log: Log, wake: int | None, fired: int | None) -> None:
         """Wake the bucket when the watermark reaches `wake`, in microseconds."""
-        # Spark's watermark is never negative, and 0 means that there is none.
+        # Spark's watermark is never negative, and 0 means that there is none yet.
         timer = None if wake is None else max(1, -(-wake // 1000))
         if timer == log.head.timer and timer != fired:
             return
-        # The one that fires now is deleted by Spark.
+        # Spark deletes the timer that fires now.
         before = None if log.head.timer == fired else log.head.timer
         self.store.move_timer(before, timer)
         log.head = replace(log.head, timer=timer)
@@ -203,6 +205,6 @@ class BucketProcessor(StatefulProcessor):
 
 
 def _watermark(timer_values: TimerValues) -> int | None:
-    """Return the watermark in microseconds, None before there is one."""
-    found = timer_values.getCurrentWatermarkInMs()
-    return found * 1000 if found > 0 else None
+    """Return the watermark in microseconds; None before there is one."""
+    watermark = timer_values.getCurrentWatermarkInMs()
+    return watermark * 1000 if watermark > 0 else None

@@ -1,4 +1,4 @@
-"""What a query computes, as text in its state, and what differs when that is not so any more."""
+"""The description of a query in its state, and how it differs from another one."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _FORMAT = 1
 
 
 def schema_text(schema: Any) -> str:
-    """Return an Arrow schema as text."""
+    """Encode an Arrow schema as text."""
     return b64encode(schema.serialize().to_pybytes()).decode("ascii")
 
 
 def schema_from(text: str) -> Any:
-    """Return the schema that a text is."""
+    """Decode an Arrow schema from text."""
     return pa.ipc.read_schema(pa.py_buffer(b64decode(text)))
 
 
 def describe(
     definition: Rolling, schema: Any, result: Any, buckets: int, emit: str, id: Sequence[str]
 ) -> str:
-    """Return all that the state depends on, as one line of JSON."""
+    """Return everything that the state depends on, as one line of JSON."""
     about = {
         "format": _FORMAT,
         "buckets": buckets,
@@ -44,8 +44,7 @@ def describe(
             for name, over in definition.items
             if (version := _versions(over.operator)) is not None
         },
-        # How to read it, which is no part of what it is: a column that was said to have no nulls
-        # may have some now.
+        # Needed to read the state, but not compared: a column may become nullable.
         "schema": schema_text(schema),
         "result": schema_text(result),
     }
@@ -53,16 +52,16 @@ def describe(
 
 
 def _versions(operator: Operator) -> Any:
-    """Return the versions of users' operators, None if there are none."""
+    """Return the versions of user operators; None if there are none."""
     if isinstance(operator, UserOperator):
         return operator.version
     parts = operator.parts if isinstance(operator, StructOperator) else ()
-    found = {name: version for name, part in parts if (version := _versions(part)) is not None}
-    return found or None
+    versions = {name: version for name, part in parts if (version := _versions(part)) is not None}
+    return versions or None
 
 
 def digest(about: str) -> str:
-    """Return a few letters that stand for a description, in whichever order its columns are.
+    """Return a short hash of a description; the order of columns does not matter.
 
     >>> digest('{"a":1,"b":2}') == digest('{"b":2,"a":1}'), digest("{}") == digest("[]")
     (True, False)
@@ -72,59 +71,60 @@ def digest(about: str) -> str:
 
 
 def differences(before: str, now: str) -> str:
-    """Say what differs between two descriptions.
+    """Describe the differences between two descriptions.
 
     >>> differences('{"emit":"final","columns":{"s":1}}', '{"emit":"final","columns":{"s":2}}')
     'columns.s was 1 and is 2'
     """
-    found = list(_differ("", _compared(before), _compared(now)))
-    shown = "; ".join(found[:3])
-    return shown if len(found) <= 3 else f"{shown}; and {len(found) - 3} more"
+    sentences = list(_differ("", _compared(before), _compared(now)))
+    shown = "; ".join(sentences[:3])
+    return shown if len(sentences) <= 3 else f"{shown}; and {len(sentences) - 3} more"
 
 
 def extends(before: str, now: str) -> bool:
-    """Tell whether a query only adds columns that the kept rows of the one before can answer.
+    """Tell whether a query only adds columns that the rows in the state can answer.
 
-    They hold what the longest window reached, of all rows those columns that were used.
+    The state has the rows of the longest window, with the columns that the definition used.
     """
     old, new = _compared(before), _compared(now)
     added = [name for name in new["columns"] if name not in old["columns"]]
     for part in ("columns", "versions"):
-        new[part] = {name: said for name, said in new[part].items() if name not in added}
+        new[part] = {name: value for name, value in new[part].items() if name not in added}
     if not added or old != new or old["emit"] not in ("final", "arrival"):
         return False
     try:
-        was, made = definition_from(before), definition_from(now)
+        older, newer = definition_from(before), definition_from(now)
     except SlidefoldError:
         return False
-    kind = schema_from(json.loads(before)["schema"]).field(was.on).type
-    clock, _ = counted(was.on, pa.array([], kind))
-    reaches = [reach_back(each.windows, clock) for each in (was, made)]
+    kind = schema_from(json.loads(before)["schema"]).field(older.on).type
+    clock, _ = counted(older.on, pa.array([], kind))
+    reaches = [reach_back(definition.windows, clock) for definition in (older, newer)]
     if reaches[0] is None or reaches[1] is None or reaches[1] > reaches[0]:
         return False
-    return set(made.used) <= set(was.used)
+    return set(newer.used) <= set(older.used)
 
 
 def require_same(before: str, now: str) -> None:
-    """Refuse to go on with the state of another query, unless it only adds what can be answered."""
+    """Refuse the state of another query, unless the new query only extends it (see `extends`)."""
     if digest(before) != digest(now) and not extends(before, now):
         raise StateError(
-            f"the checkpoint is of another definition, use a new one: {differences(before, now)}"
+            "the checkpoint belongs to another definition, use a new one: "
+            f"{differences(before, now)}"
         )
 
 
 def definition_from(about: str) -> Rolling:
     """Return the definition of a description."""
-    said = json.loads(about)
+    fields = json.loads(about)
     names = ("on", "by", "every", "offset", "order", "columns")
-    return Rolling.from_dict({name: said[name] for name in names if name in said})
+    return Rolling.from_dict({name: fields[name] for name in names if name in fields})
 
 
 def _compared(about: str) -> Any:
-    said = json.loads(about)
-    if isinstance(said, dict):
-        said = {name: value for name, value in said.items() if name not in ("schema", "result")}
-    return said
+    fields = json.loads(about)
+    if isinstance(fields, dict):
+        fields = {name: value for name, value in fields.items() if name not in ("schema", "result")}
+    return fields
 
 
 def _differ(path: str, before: Any, now: Any) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _differ(path: str, before: Any, now: Any) -> Iterator[str]:
         for name in dict.fromkeys((*before, *now)):
             inner = f"{path}.{name}" if path else name
             if name not in now:
-                yield f"{inner} was {_shown(before[name])} and is gone"
+                yield f"{inner} was {_shown(before[name])} and is removed"
             elif name not in before:
                 yield f"{inner} is new: {_shown(now[name])}"
             else:

@@ -1,7 +1,7 @@
-"""Partitions in order of key and time, batch by batch: for those that do not fit in memory.
+"""Fold partitions that are sorted by key and time, batch by batch, with bounded memory.
 
-Keys that are whole are folded together, in tables of a bounded size. A key that is longer than that
-is read as a stream, of which only the rows are kept that windows still hold.
+Complete keys are folded together, in tables of a bounded size. A key that is longer than that is
+read as a stream, which keeps only the rows that windows still need.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from slidefold.definition.windows import counted
 from slidefold.errors import TimeOrderError
 from slidefold.spark.failures import naming_key, naming_place
 
-# Rows that are folded at a time: more gain nothing, and all are in memory.
+# Rows that are folded at a time; more rows take more memory and are not faster.
 ROWS = 1 << 20
 
 
 def fold_sorted(definition: Rolling, batches: Iterator[Any], rows: int = ROWS) -> Iterator[Any]:
-    """Fold batches that come in order of key and time, and yield tables of results.
+    """Fold batches that are sorted by key and time, and yield tables of results.
 
-    Keys must not come back and time must not go back; that is verified, since the results would be
-    wrong.
+    A key must not appear twice, and time must not go back; both are verified, since the results
+    would be wrong.
     """
     source = _Keys(definition, batches, rows)
     while (table := source.whole_keys()) is not None:
         if len(table):
             with naming_place(definition, table):
-                found = run(definition, table)
-            yield found
+                results = run(definition, table)
+            yield results
         if source.long_key:
             yield from source.stream()
 
 
 class _Keys:
-    """Batches on their way: the rows of the newest key are held back, since more may follow."""
+    """Groups batches by key; it holds back the rows of the last key, since more may follow."""
 
     def __init__(self, definition: Rolling, batches: Iterator[Any], rows: int) -> None:
         self.definition, self.batches, self.rows = definition, batches, rows
@@ -50,9 +50,9 @@ class _Keys:
         self.seen: set[tuple[Any, ...]] = set()
 
     def whole_keys(self) -> Any:
-        """Return rows of keys that are complete; None at the end.
+        """Return the rows of complete keys; None at the end.
 
-        Sets `long_key` if the key that follows has more rows than are held.
+        Sets `long_key` if the next key has more rows than one table may hold.
         """
         self.long_key = False
         while True:
@@ -82,7 +82,7 @@ class _Keys:
         self.held = table if self.held is None else pa.concat_tables([self.held, table])
 
     def _starts(self, table: Any, new: bool = False) -> Any:
-        """Return where keys start; with `new` they are complete, and must not have been here."""
+        """Return where keys start; with `new` the keys are complete and are verified."""
         definition = self.definition
         codes, _ = group_numbers(table, definition.by)
         if codes is None:
@@ -97,7 +97,7 @@ class _Keys:
         keys = _tuples(table, definition.by, starts)
         for key in keys:
             if key in self.seen:
-                raise _not_sorted(definition, key, "comes back")
+                raise _not_sorted(definition, key, "appears twice")
             self.seen.add(key)
         _, times = counted(definition.on, table[definition.on].combine_chunks())
         back = np.flatnonzero((times[1:] < times[:-1]) & (codes[1:] == codes[:-1])) + 1
@@ -106,7 +106,7 @@ class _Keys:
             raise _not_sorted(definition, key, f"goes back in {definition.on!r}")
 
     def stream(self) -> Iterator[Any]:
-        """Fold the key that is at hand as a stream, up to its last row."""
+        """Fold the current key as a stream, up to its last row."""
         schema = self.held.schema
         if self.definition.slide is not None:
             yield run(self.definition, pa.Table.from_batches(self._one_key(), schema))
@@ -118,12 +118,12 @@ class _Keys:
                 yield pa.Table.from_batches([batch])
 
     def _one_key(self) -> Iterator[Any]:
-        """Yield the batches of the key at hand; what follows it is held again."""
+        """Yield the batches of the current key, and hold the rows after it."""
         definition = self.definition
         table, self.held = self.held, None
         (key,) = _tuples(table, definition.by, [0])
         if key in self.seen:
-            raise _not_sorted(definition, key, "comes back")
+            raise _not_sorted(definition, key, "appears twice")
         self.seen.add(key)
         first = table.slice(0, 1)
         while True:
@@ -132,7 +132,7 @@ class _Keys:
             if batch is None:
                 self.ended = True
                 return
-            # Rows are of the key as long as they are in the group of its first row.
+            # Rows belong to the key while they are in the group of its first row.
             both = pa.concat_tables([first, pa.Table.from_batches([batch])])
             codes, _ = group_numbers(both, definition.by)
             other = np.flatnonzero(codes) if codes is not None else np.empty(0, np.int64)
@@ -145,7 +145,7 @@ class _Keys:
 
 
 def _tuples(table: Any, names: Sequence[str], rows: Any) -> list[tuple[Any, ...]]:
-    """Return the keys of some rows; NaN is one key and -0.0 is 0.0, as everywhere."""
+    """Return the keys of some rows; NaN equals NaN and -0.0 equals 0.0, as everywhere."""
     taken = [table[name].take(pa.array(rows)).to_pylist() for name in names]
     return [tuple(_key(value) for value in key) for key in zip(*taken, strict=True)] or [()]
 
@@ -155,8 +155,8 @@ def _key(value: Any) -> Any:
 
 
 def _not_sorted(definition: Rolling, key: tuple[Any, ...], what: str) -> TimeOrderError:
-    said = ", ".join(f"{name}={value!r}" for name, value in zip(definition.by, key, strict=True))
+    text = ", ".join(f"{name}={value!r}" for name, value in zip(definition.by, key, strict=True))
     return TimeOrderError(
         f"the data is not sorted by {', '.join(definition.by)} and {definition.on}: "
-        f"{said or 'time'} {what}"
+        f"{text or 'time'} {what}"
     )

@@ -1,6 +1,6 @@
-"""Sessions without a key: cut where a session ends, so that chunks have nothing to do with another.
+"""Sessions without a key: cut the data where a session ends, so that chunks are independent.
 
-A scan of the times alone looks, behind each cut, for the first gap that is long enough.
+A scan of the times finds the first gap after each cut that is long enough.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from slidefold.spark.clock import choose
 
 
 def only_sessions(definition: Rolling) -> bool:
-    """Tell whether all windows are sessions, with a result a row or a session."""
+    """Tell whether all windows are sessions, with one result per row or per session."""
     slides = definition.slide is None or definition.slide.whole
     return slides and all(window.ends for window in definition.windows)
 
 
 def longest_gap(definition: Rolling, clock: Clock) -> int:
-    """Return the gap behind which all sessions are over, in steps of the clock."""
+    """Return the gap that ends the sessions of all windows, in steps of the clock."""
     return max(window.silence(clock) or 0 for window in definition.windows)
 
 
 def session_cuts(data: DataFrame, time: Column, cuts: Sequence[int], gap: int) -> list[int]:
-    """Return the starts of the first sessions behind cuts; one without a start is left out."""
+    """Move each cut to the start of the next session; a cut without one is dropped."""
     chunk = choose(time, cuts, list(range(len(cuts) + 1)))
     placed = data.select(time.alias("t"), chunk.alias("chunk"))
 
     def starts(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch for batch in batches if len(batch)]
-        if held and held[0].column(1)[0].as_py() > 0:  # the first chunk starts where it does
+        if held and held[0].column(1)[0].as_py() > 0:  # the first chunk has no cut before it
             times = np.sort(np.concatenate([batch.column(0).to_numpy() for batch in held]))
             passed = times[1:].view(np.uint64) - times[:-1].view(np.uint64)
             later = np.flatnonzero(passed > np.uint64(gap))[:1] + 1

@@ -1,4 +1,4 @@
-"""How many partitions: from Spark's own estimate of the data and the cores, without a job."""
+"""Choose the number of partitions from Spark's size estimate and the cores, without a job."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from typing import Any
 
 from slidefold.errors import DefinitionError
 
-# A worker holds a partition, its order and its results: about 3 times its size in memory.
+# A worker holds a partition, its order and its results: about 3 times the partition's size.
 PARTITION_BYTES = 64 << 20
-# Below this much data a core each costs more to start than it saves.
+# For less data, starting a task on every core costs more than it saves.
 SMALL_BYTES = 1 << 20
-# Spark says 8 EB where it does not know; joins multiply their sides. Both are no estimate.
+# Spark reports 8 EB for an unknown size, and the product of both sides for a join: not estimates.
 UNKNOWN_BYTES = 1 << 42
 
-# A worker may take this much; Spark itself sorts what is larger, and spills.
+# The memory that a worker may use; Spark sorts larger partitions, and spills to disk.
 MEMORY_BYTES = 1 << 30
 
 
-# Chunks of time scan the input three times and shuffle it, about three times the work of one worker
-# without a shuffle (`no key` in benchmarks/figures/spark_batch.py): fewer cores gain nothing.
+# Chunks of time need three scans and a shuffle, about three times the work of one worker without a
+# shuffle (`no key` in benchmarks/figures/spark_batch.py): with fewer cores they are not faster.
 CHUNK_CORES = 4
 
 
 def too_large(size: int | None, partitions: int) -> bool:
-    """Tell whether partitions would not fit in a worker's memory: rows, order and results."""
+    """Tell whether a partition's rows, order and results would exceed a worker's memory."""
     return size is not None and 3 * size / partitions > MEMORY_BYTES
 
 
 def partitions_for(data: Any, asked: int | None) -> int:
-    """Return the number of partitions for data by key; `asked` is taken as it is.
+    """Return the number of partitions for data with a key; `asked` overrides it.
 
-    One for each 64 MB that Spark estimates, at least one a core; one for less than 1 MB. Where
-    Spark has no estimate, as many as the input has, but at most `spark.sql.shuffle.partitions`.
+    The default is one per 64 MB of Spark's estimate, at least one per core, and one in total below
+    1 MB. Without an estimate it is the number of input partitions, but at most
+    `spark.sql.shuffle.partitions`.
     """
     if asked is not None:
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-            raise DefinitionError(f"partitions is a whole number from 1 on, got {asked!r}")
+            raise DefinitionError(f"partitions must be an integer of at least 1, got {asked!r}")
         return asked
     size = estimated_bytes(data)
     cores = cores_of(data)
@@ -49,7 +50,7 @@ def partitions_for(data: Any, asked: int | None) -> int:
 
 
 def chunks_for(data: Any, asked: int | None) -> int:
-    """Return the number of chunks of time for data without a key; one if one worker is as good."""
+    """Return the number of chunks for data without a key; 1 if chunks would not be faster."""
     count = partitions_for(data, asked)
     size = estimated_bytes(data)
     few = asked is None and cores_of(data) < CHUNK_CORES
@@ -57,9 +58,9 @@ def chunks_for(data: Any, asked: int | None) -> int:
 
 
 def estimated_bytes(data: Any) -> int | None:
-    """Return what Spark's optimizer estimates; None where that is no estimate.
+    """Return the estimate of Spark's optimizer in bytes; None if it has none.
 
-    A join is taken for at most four times what it reads: Spark multiplies its sides.
+    A join counts as at most four times its input, since Spark multiplies the sizes of both sides.
     """
     plan = data._jdf.queryExecution().optimizedPlan()
     read = sum(_bytes(leaf) for leaf in _leaves(plan))
@@ -72,17 +73,17 @@ def _bytes(plan: Any) -> int:
 
 
 def _leaves(plan: Any) -> list[Any]:
-    found = plan.collectLeaves()
-    return [found.apply(i) for i in range(found.size())]
+    leaves = plan.collectLeaves()
+    return [leaves.apply(i) for i in range(leaves.size())]
 
 
 def _input_partitions(data: Any) -> int:
-    """Return how many partitions the RDDs have that the data comes from; 0 if there are none."""
+    """Return the number of partitions of the RDDs that the data comes from; 0 without RDDs."""
     leaves = _leaves(data._jdf.queryExecution().optimizedPlan())
     known = [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "LogicalRDD"]
     return sum(int(leaf.rdd().getNumPartitions()) for leaf in known)
 
 
 def cores_of(data: Any) -> int:
-    """Return how many tasks Spark runs at once."""
+    """Return the number of tasks that Spark runs at once."""
     return int(data.sparkSession.sparkContext.defaultParallelism)

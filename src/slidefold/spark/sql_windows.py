@@ -1,7 +1,7 @@
-"""Spark's own windows: the columns that `OVER` computes with the same results.
+"""Spark's own windows: compute columns with `OVER` where it gives the same results.
 
-Times are whole numbers there too, so that a time window is a `RANGE` of them and no zone has a say.
-Only operators whose rules for null, NaN and types agree are taken.
+Times are integers here too, so a time window is a `RANGE` of integers and time zones have no
+effect. Only operators with the same rules for null, NaN and types are supported.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from slidefold.definition.windows.clock import Clock
 from slidefold.errors import DefinitionError
 from slidefold.spark.clock import steps
 
-# Of these types sums and means are the same: those of floats differ in rounding only.
+# Sums and means of these types agree with Spark's; floats differ in rounding only.
 _NUMBERS = {pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()}
 
 
 def require_over(definition: Rolling, given: Any) -> None:
-    """Refuse what Spark's OVER does not compute as slidefold does, saying which column and why."""
+    """Refuse a definition that Spark's OVER would compute differently; name the column and why."""
     if definition.slide is not None:
-        raise DefinitionError("engine='spark' has a result a row: leave every out")
+        raise DefinitionError("engine='spark' gives one result per row: leave every= out")
     for name, over in definition.columns.items():
         why = _reason(over, given)
         if why:
@@ -40,22 +40,22 @@ def _reason(over: Over, given: Any) -> str:
     operator = over.operator
     record = operator.record
     if not record.spark or operator.variant:
-        known = [name for name, each in RECORDS.items() if each.spark]
-        return f"{operator.name} is not among {', '.join(known)}"
+        known = [name for name, record in RECORDS.items() if record.spark]
+        return f"expected an operator among {', '.join(known)}, got {operator.name}"
     kinds = [given.field(name).type for name in operator.columns]
-    adds = record.exact_decimals  # whose types differ in Spark
+    adds = record.exact_decimals  # their result types differ in Spark
     if adds and not _NUMBERS.issuperset(kinds):
         same = record.spark == "sum" and all(pa.types.is_decimal(kind) for kind in kinds)
-        return "" if same else f"Spark's {operator.name} of {kinds[0]} is another"
+        return "" if same else f"Spark's {operator.name} of {kinds[0]} gives other results"
     return ""
 
 
 def run_over(definition: Rolling, data: DataFrame, given: Any) -> list[Column]:
-    """Return the new columns as expressions over data with numbers for names."""
+    """Return the new columns as expressions over data with numbered columns."""
     place = {name: f"c{i}" for i, name in enumerate(given.names)}
     clock, _ = counted(definition.on, pa.array([], given.field(definition.on).type))
     on = steps(place[definition.on], data.schema[place[definition.on]].dataType)
-    # A null time is an error in every engine; Spark would take it for the oldest.
+    # A null time is an error in every engine; Spark would treat it as the oldest time.
     safe = fn.when(on.isNull(), fn.raise_error(fn.lit(_null(definition)))).otherwise(on)
     keys = [fn.col(place[name]) for name in definition.by]
     base = Window.partitionBy(*keys).orderBy(safe)
@@ -73,11 +73,11 @@ def _column(over: Over, base: WindowSpec, clock: Clock, place: dict[str, str]) -
     record = over.operator.record
     names = over.operator.columns
     value = fn.col(place[names[0]]) if names else fn.lit(1)
-    if oldest < newest:  # a window that holds nothing
+    if oldest < newest:  # an empty window
         empty = fn.lit(0).cast("long") if record.never_null else fn.lit(None)
         return empty if over.min_count is None else fn.lit(None)
     frame = base.rangeBetween(-oldest, -newest)
-    found: Column = getattr(fn, record.spark)(value).over(frame)
+    result: Column = getattr(fn, record.spark)(value).over(frame)
     if over.min_count is None:
-        return found
-    return fn.when(fn.count(value).over(frame) >= over.min_count, found)
+        return result
+    return fn.when(fn.count(value).over(frame) >= over.min_count, result)

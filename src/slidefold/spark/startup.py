@@ -1,4 +1,4 @@
-"""A session for the command line: made quietly, with one clear sentence where it cannot be made."""
+"""Start a Spark session for the command line, without log output, and make errors readable."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ from typing import Any
 
 from slidefold.errors import DataError, SlidefoldError, UsageError
 
-# The last line of a Python error in a worker, as Spark repeats it.
+# The last line of a Python error in a worker, as Spark quotes it.
 _SENTENCE = re.compile(r"slidefold\.errors\.\w+: (.+)")
 _NAMED = re.compile(r"(?:^|(?<=: ))\[[A-Z_.]+\].*")
 JAVA = 17
 
 
 def missing() -> str:
-    """Return what Spark needs and is not here, in a sentence; nothing if all is."""
+    """Return a sentence about what Spark needs and is not installed; empty if all is there."""
     if find_spec("pyspark") is None:
         return "Spark needs pyspark: pip install 'slidefold[spark]'"
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin" if home else None)
     version = _java_version(java) if java else 0
     if version < JAVA:
-        have = f", and {java} is Java {version}" if version else ""
-        return f"Spark needs Java {JAVA} or newer{have}: install it, or set JAVA_HOME"
+        actual = f", and {java} is Java {version}" if version else ""
+        return f"Spark needs Java {JAVA} or newer{actual}: install it, or set JAVA_HOME"
     return ""
 
 
 def _java_version(java: str) -> int:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, check=True, timeout=60
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return 0
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
-    if found is None:
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', output)
+    if match is None:
         return 0
-    return int(found[2] or 0) if found[1] == "1" else int(found[1])
+    return int(match[2] or 0) if match[1] == "1" else int(match[1])
 
 
 def start(master: str, log: Path) -> Any:
-    """Make a session whose JVM writes what it has to say into a file.
+    """Start a session whose JVM logs to a file.
 
-    Its time zone is UTC, as everywhere in slidefold. The caller stops it.
+    Its time zone is UTC, as everywhere in slidefold. The caller must stop it.
     """
     why = missing()
     if why:
         raise UsageError(why)
     from pyspark.sql import SparkSession
 
-    # What py4j logs when a call is interrupted; without a handler it would go to standard error.
+    # py4j logs interrupted calls; without a handler the log would go to standard error.
     logging.getLogger().addHandler(logging.NullHandler())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -72,7 +72,7 @@ def start(master: str, log: Path) -> Any:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     if master.startswith("local"):
-        # Two are enough for a machine: a stream opens a store and a worker for each in every batch.
+        # Two are enough on one machine: a stream opens a store and a worker for each per batch.
         chosen |= {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
     for name, value in chosen.items():
         builder = builder.config(name, value)
@@ -81,7 +81,7 @@ def start(master: str, log: Path) -> Any:
         with _standard_error_into(log), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             session = builder.getOrCreate()
-        # Spark puts a handler of its own, and what stops a command is for the command to say.
+        # Spark installs its own handler; restore the one of the command.
         signal.signal(signal.SIGINT, at_stop)
         return session
     except Exception as error:
@@ -104,7 +104,7 @@ def _standard_error_into(log: Path) -> Iterator[None]:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Turn what Spark raises into one sentence: ours where a worker raised one, else its first."""
+    """Turn an error of Spark into one sentence: ours if a worker raised it, else Spark's first."""
     try:
         yield
     except SlidefoldError:
@@ -121,12 +121,12 @@ def readable() -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Spark's own errors have their name in brackets, and say what it is behind it.
-    known = next((found[0] for line in lines if (found := _NAMED.search(line))), None)
-    # What a worker raised is at the end of its traceback.
+    # Spark's own errors have their name in brackets, followed by the message.
+    known = next((match[0] for line in lines if (match := _NAMED.search(line))), None)
+    # The error of a worker is at the end of its traceback.
     raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
     if "Python worker" in str(error) and raised:
         return raised[-1]
-    # The bridge to Java says first where it was, then what came over it.
-    told = [line.lstrip(": ") for line in lines if not line.startswith("An error occurred while")]
-    return known or (told or [type(error).__name__])[0]
+    # py4j first names the call that failed, then the error.
+    rest = [line.lstrip(": ") for line in lines if not line.startswith("An error occurred while")]
+    return known or (rest or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""Spark's state as a bucket's log has it: a head, entries and marks."""
+"""The head, entries and marks of a bucket's log in Spark's state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _struct(*fields: tuple[str, Any]) -> StructType:
     return StructType([StructField(name, kind) for name, kind in fields])
 
 
-# StructType and not a string, which would be parsed by the driver that a worker does not have.
+# StructType, not a string: only the driver can parse a string, and a worker has no driver.
 HEAD = _struct(
     ("identity", StringType()),
     ("version", LongType()),
@@ -47,9 +47,9 @@ _ABOUT = _struct(("about", StringType()))
 
 
 class SparkStore:
-    """The states of whichever bucket Spark is at; a `log.Store`.
+    """The states of the bucket that Spark currently processes; a `log.Store`.
 
-    `seconds` counts how long Spark took, which is a matter of messages between two processes.
+    `seconds` is the time spent in state calls, which are messages between two processes.
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
@@ -68,34 +68,34 @@ class SparkStore:
             self.seconds += perf_counter() - start
 
     def read_head(self) -> tuple[Any, ...] | None:
-        """Return what `write_head` was given last."""
-        found = self._timed(self._head.get)
-        return None if found is None else tuple(found)
+        """Return the last head that was written."""
+        head = self._timed(self._head.get)
+        return None if head is None else tuple(head)
 
     def write_head(self, head: tuple[Any, ...]) -> None:
-        """Keep a head."""
+        """Write a head."""
         self._timed(self._head.update, head)
 
     def read_entry(self, version: int) -> bytes | None:
         """Return the bytes of an entry."""
-        found = self._timed(self._entries.getValue, (version,))
-        return None if found is None else bytes(found[0])
+        entry = self._timed(self._entries.getValue, (version,))
+        return None if entry is None else bytes(entry[0])
 
     def write_entry(self, version: int, data: bytes) -> None:
-        """Keep the bytes of an entry."""
+        """Write the bytes of an entry."""
         self._timed(self._entries.updateValue, (version,), (data,))
 
     def read_mark(self, version: int) -> tuple[Any, ...] | None:
-        """Return what `write_mark` was given for this version."""
-        found = self._timed(self._marks.getValue, (version,))
-        return None if found is None else tuple(found)
+        """Return the mark of an entry."""
+        mark = self._timed(self._marks.getValue, (version,))
+        return None if mark is None else tuple(mark)
 
     def write_mark(self, version: int, mark: tuple[Any, ...]) -> None:
-        """Keep a mark."""
+        """Write the mark of an entry."""
         self._timed(self._marks.updateValue, (version,), mark)
 
     def drop(self, version: int) -> None:
-        """Forget an entry and its mark."""
+        """Delete an entry and its mark."""
         self._timed(self._entries.removeKey, (version,))
         self._timed(self._marks.removeKey, (version,))
 
@@ -107,10 +107,10 @@ class SparkStore:
             self._timed(self._handle.registerTimer, after)
 
     def read_about(self) -> str | None:
-        """Return what the query computes, as text."""
-        found = self._about.get()
-        return None if found is None else str(found[0])
+        """Return the description of the query."""
+        about = self._about.get()
+        return None if about is None else str(about[0])
 
     def write_about(self, about: str) -> None:
-        """Keep what the query computes."""
+        """Write the description of the query."""
         self._about.update((about,))

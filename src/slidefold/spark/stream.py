@@ -1,8 +1,8 @@
-"""Streaming DataFrames: pack rows by bucket, keep a log and an engine a bucket, unpack results.
+"""Streaming DataFrames: pack rows by bucket, keep a log and an engine per bucket, unpack results.
 
-A bucket is a hash of the keys. Its rows travel as Arrow bytes, so that Spark's state calls are a
-few a bucket and not one a row, and nothing is cast on the way. Which rows are late is decided by
-the bucket, against the watermark of the batch: Spark's own filter never sees a time.
+A bucket is a hash of the keys. Its rows travel as Arrow bytes, so that there are a few state calls
+per bucket instead of one per row, and no value is cast. The bucket compares rows with the watermark
+of the batch to find late rows; Spark's own filter never sees the times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
 from slidefold.spark.query_identity import describe
 from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
 
-# Not a function of the cluster: it is a part of the state, and must be the same after a restart.
+# Independent of the cluster: it is part of the state, and must be the same after a restart.
 BUCKETS = 16
 _LATE = ("drop", "side")
 _DELAY = "spark.watermarkDelayMs"
@@ -54,13 +54,13 @@ def run_stream(
 ) -> DataFrame:
     """Run a definition over a streaming DataFrame, and return a streaming DataFrame.
 
-    `emit` says when a row comes out, `late` what becomes of rows at or before the watermark,
-    `buckets` into how many parts the keys are cut: as many tasks can work at once, and it cannot be
-    changed while a checkpoint is in use. What happened in a batch is in the query's progress, under
-    the name that `metrics` gives. `initial` is a batch DataFrame of earlier rows that windows begin
-    with; rows of the stream up to its newest time are late. Spark is told its checkpoint when the
-    query starts: tell it here too, and one of another definition is refused at once, and not by
-    the first batch.
+    `emit` decides when results are emitted. `late` decides what happens to rows at or before the
+    watermark. `buckets` is the number of parts that the keys are hashed into: as many tasks can
+    run at once, and it cannot change while a checkpoint is in use. The counts of a batch are in
+    the query's progress, under the name `metrics`. `initial` is a batch DataFrame of earlier rows
+    that windows start with; rows of the stream up to its newest time are late. `checkpoint` is the
+    folder that the query will use: if it belongs to another definition, it is refused here
+    instead of in the first batch.
     """
     given = arrow_schema(data.schema)
     count = bucket_count(definition, buckets)
@@ -69,21 +69,21 @@ def run_stream(
     _prepare(data.sparkSession)
     if checkpoint is not None:
         require_checkpoint_of(job.about, checkpoint, data.sparkSession)
-    made = job.result
+    result = job.result
     packed = _packed(definition, data, given, count)
     past = None if initial is None else _history(definition, initial, data, count).groupBy(LABEL)
     stepped = packed.groupBy(LABEL).transformWithState(
         BucketProcessor(job), OUTPUT, "Append", "EventTime", past
     )
-    # Of a batch that touches no bucket the sum is null.
+    # The sum is null if a batch touches no bucket.
     sums = [F.coalesce(F.sum(f.name), F.lit(0)).alias(f.name) for f in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
-    sent = sendable(made)
-    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), made.names)
+    sent = sendable(result)
+    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), result.names)
 
 
 def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:
-    # Numbers for names: Spark looks names up again, and stumbles over dots and doubles.
+    # Spark resolves names again and fails on dots and duplicates, so columns are numbered.
     names = [f"c{i}" for i in range(len(schema))]
     numbered = data.toDF(*names)
     keys = [numbered[names[schema.get_field_index(name)]] for name in definition.by]
@@ -93,12 +93,12 @@ def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> 
 
 
 def _history(definition: Rolling, initial: DataFrame, data: DataFrame, buckets: int) -> DataFrame:
-    """Return the rows that windows begin with as packets, and for each bucket where they end."""
+    """Return the initial rows as packets, and their newest time for each bucket."""
     if initial.isStreaming:
-        raise ValueTypeError("initial is a batch DataFrame, got a stream")
+        raise ValueTypeError("initial must be a batch DataFrame, got a streaming one")
     missing = next((name for name in data.columns if name not in initial.columns), None)
     if missing is not None:
-        raise ColumnError(f"initial has no column {missing!r}, which the stream has")
+        raise ColumnError(f"the stream has the column {missing!r}, but initial does not")
     chosen = initial.select(*(f"`{name.replace('`', '``')}`" for name in data.columns))
     schema = arrow_schema(data.schema)
     for field, own in zip(schema, arrow_schema(chosen.schema), strict=True):
@@ -110,7 +110,7 @@ def _history(definition: Rolling, initial: DataFrame, data: DataFrame, buckets: 
     known = chosen.agg(F.max(times), F.count(times), F.count(F.lit(1))).toArrow()
     newest, valid, every = (known.column(i).combine_chunks() for i in range(3))
     if valid[0] != every[0]:
-        raise DataError(f"initial has rows whose {definition.on!r} is null")
+        raise DataError(f"the column {definition.on!r} is null in some rows of initial")
     ended = newest.cast(pa.int64())[0].as_py()
     labels = [(label(bucket), None, ended) for bucket in range(buckets if ended is not None else 0)]
     schemas = spark_schema(PACKED.append(pa.field(NEWEST, pa.int64())))
@@ -129,79 +129,83 @@ def job_of(
     cache_bytes: int = BUDGET,
     types: Mapping[str, Any] | None = None,
 ) -> Job:
-    """Return what workers need to know, for rows of this Arrow schema."""
+    """Return the job for rows of this Arrow schema; raise if the stream cannot run."""
     if definition.order == "input":
-        raise DefinitionError("order='input' has no meaning in a stream: name columns to order by")
+        raise DefinitionError(
+            "order='input' does not work in a stream: name the columns to order by"
+        )
     _require_one_of("late", late, _LATE)
     ids = (id,) if isinstance(id, str) else tuple(id)
-    made = result_schema(definition, schema, types)
-    # It refuses here, on the driver, what it would refuse in a worker.
+    result = result_schema(definition, schema, types)
+    # Raise the engine's errors here, on the driver, instead of in a worker.
     added = Engine(definition, schema, emit, ids).result
     if REVISION in added.names:
-        made = made.append(added.field(REVISION))
+        result = result.append(added.field(REVISION))
     return Job(
         definition=definition,
         schema=schema,
-        result=_with_lateness(made) if late == "side" else made,
+        result=_with_lateness(result) if late == "side" else result,
         emit=emit,
         id=ids,
         side=late == "side",
-        about=describe(definition, schema, made, buckets, emit, ids),
+        about=describe(definition, schema, result, buckets, emit, ids),
         tag=uuid4().hex,
         cache_bytes=cache_bytes,
     )
 
 
 def bucket_count(definition: Rolling, buckets: int | None) -> int:
-    """Return the number of buckets that was asked for, or the usual one."""
+    """Return the given number of buckets, or the default."""
     if buckets is None:
         return BUCKETS if definition.by else 1
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets < 1 << 20:
-        raise DefinitionError(f"buckets is a number from 1 to 2**20, got {buckets!r}")
+        raise DefinitionError(f"buckets must be an integer from 1 to 2**20 - 1, got {buckets!r}")
     if buckets > 1 and not definition.by:
-        raise DefinitionError(f"without by= there is one bucket, got buckets={buckets}")
+        raise DefinitionError(f"buckets must be 1 without by=, got {buckets}")
     return buckets
 
 
 def _require_one_of(what: str, given: object, known: Sequence[str]) -> None:
     if given not in known:
-        raise DefinitionError(f"{what} is one of {', '.join(known)}, got {given!r}")
+        raise DefinitionError(f"{what} must be one of {', '.join(known)}, got {given!r}")
 
 
 def _require_watermark(data: DataFrame, on: str) -> None:
-    """Refuse a stream that never says how late rows may be."""
+    """Refuse a stream without a watermark on the time column."""
     watermarked = [field.name for field in data.schema.fields if _DELAY in (field.metadata or {})]
     if on in watermarked:
         return
     if watermarked:
         raise DefinitionError(
-            f"the watermark is on {watermarked[0]!r}, and the definition is on {on!r}: it must be "
-            "the same column"
+            f"expected the watermark on {on!r}, the time column of the definition, got one on "
+            f"{watermarked[0]!r}"
         )
     raise DefinitionError(
-        f"the stream has no watermark: run(df.withWatermark({on!r}, '10 minutes')) says how late "
-        "rows may be"
+        "the stream has no watermark: set how late rows may be, as in "
+        f"run(df.withWatermark({on!r}, '10 minutes'))"
     )
 
 
 def _with_lateness(schema: Any) -> Any:
     for name in (LATE, REASON):
         if name in schema.names:
-            raise ColumnError(f"late='side' adds a column {name!r}, and there is one already")
+            raise ColumnError(
+                f"late='side' adds the column {name!r}, which exists already: rename it"
+            )
     return schema.append(pa.field(LATE, pa.bool_())).append(pa.field(REASON, pa.string()))
 
 
 def _prepare(session: SparkSession) -> None:
-    """Set the state store that transformWithState needs, unless another one was chosen."""
-    # What was set, without defaults: those are the ones that we may replace.
+    """Set the state store that transformWithState needs; refuse a session with another one."""
+    # Only explicit settings: defaults may be replaced.
     chosen = dict(session.conf.getAll)
     provider = chosen.get(_STORE + "providerClass")
     if provider is not None and provider != _ROCKS:
         raise ValueTypeError(
-            f"the stream needs the RocksDB state store, and the session has {provider}: unset "
+            f"the stream needs the RocksDB state store, and the session uses {provider}: unset "
             f"{_STORE}providerClass"
         )
     if str(chosen.get(_CHANGELOG, "true")).lower() != "true":
-        raise ValueTypeError(f"the stream needs {_CHANGELOG}=true, and the session has it false")
+        raise ValueTypeError(f"the stream needs {_CHANGELOG}=true, got false: unset it")
     session.conf.set(_STORE + "providerClass", _ROCKS)
     session.conf.set(_CHANGELOG, "true")

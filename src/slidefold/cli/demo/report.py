@@ -1,4 +1,4 @@
-"""The report of the demo: one HTML file with everything in it, so that it opens anywhere."""
+"""The report of the demo: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from slidefold.cli.demo.flights import PIPELINE, WATERMARK
 from slidefold.cli.demo.measures import BATCH, Measures
 from slidefold.errors import UsageError
 
-CARRIER, AIRPORT = "EV", "EWR"  # whose features are drawn
+CARRIER, AIRPORT = "EV", "EWR"  # the key whose features are drawn
 WEEK = (
     datetime(2013, 3, 5, tzinfo=UTC),
     datetime(2013, 3, 12, tzinfo=UTC),
-)  # around the worst day of the year
+)  # around the day with the highest delays
 COLORS = ("#2563eb", "#f59e0b", "#dc2626")
-STREAMED = 14  # days of the stream that are drawn: over a year six hours are as thin as a line
+STREAMED = 14  # days of the stream that are drawn: over a year, six hours would be too thin to see
 
 _PAGE = """\
 <!doctype html>
@@ -46,8 +46,8 @@ _PAGE = """\
 </head>
 <body>
 <h1>Flights through one pipeline file</h1>
-<p>{which}. The record of a flight comes in when the plane has
-landed, so records are out of order; the features are in order of departure all the same.</p>
+<p>{which}. The record of a flight arrives when the plane has
+landed, so records are out of order. The features are still computed in order of departure.</p>
 <div class="facts">{facts}</div>
 {charts}
 <h2>The pipeline file</h2>
@@ -58,7 +58,7 @@ landed, so records are out of order; the features are in order of departure all 
 
 
 def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Measures) -> Path:
-    """Draw what the demo measured, and write it as one file."""
+    """Draw the measurements of the demo and write them as one HTML file."""
     try:
         from plotly import graph_objects as go
         from plotly.io import to_html
@@ -74,7 +74,7 @@ def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Mea
         )
         drawn = to_html(
             figure,
-            include_plotlyjs=number == 0,  # once, in the file: it opens without a network
+            include_plotlyjs=number == 0,  # embedded once, so that the file opens offline
             full_html=False,
             div_id=f"chart-{number}",
             config={"displaylogo": False, "responsive": True},
@@ -98,8 +98,8 @@ def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Mea
 def _facts(table: Any, hours: Any, measures: Measures) -> Iterator[tuple[str, str]]:
     yield "records", f"{len(table):,}"
     yield "out of order", f"{(hours > 0).mean():.0%}"
-    yield "came too late, set aside", f"{measures.late:,}"
-    yield "held at most", f"{max(each['bytes'] for each in measures.batches) / 1e3:.0f} kB"
+    yield "late", f"{measures.late:,}"
+    yield "largest state", f"{max(batch['bytes'] for batch in measures.batches) / 1e3:.0f} kB"
     for run in measures.runs:
         yield ", ".join(run.words), run.time
 
@@ -110,50 +110,50 @@ def _charts(
     drawn, when = _drawn(results)
     yield (
         "The features of one carrier at one airport",
-        f"Delays of {CARRIER} at {AIRPORT} {when}: each departure, and the mean of the last 1, 6 "
-        "and 24 hours at that moment.",
+        f"Delays of {CARRIER} at {AIRPORT} {when}: each departure, and the mean of the 1, 6 and "
+        "24 hours before it.",
         _features(go, drawn),
     )
     start, end = _span(table)
     yield (
         "The stream and its watermark",
-        f"{start:%d %B} to {end:%d %B} in order of arrival: the newest departure known, and the "
-        f"watermark {WATERMARK} hours behind it. What lies between them waits; what comes from "
-        "below is late.",
+        f"{start:%d %B} to {end:%d %B} in order of arrival: the newest departure seen so far, and "
+        f"the watermark {WATERMARK} hours behind it. Records between the two lines wait; records "
+        "below the watermark are late.",
         _stream(go, table, hours, measures),
     )
     yield (
         "How late records are",
-        "Hours behind the newest departure known when a record comes in. A flight to the west "
-        "coast takes five hours, to Honolulu ten; what landed elsewhere is known a day later.",
+        "Hours behind the newest departure seen when a record arrives. A flight to the west coast "
+        "takes five hours, to Honolulu ten. The record of a diverted flight arrives a day later.",
         _lateness(go, hours),
     )
     yield (
         "Throughput",
-        f"Rows per second of each run on this machine, all features together. The stream in this "
-        f"process takes {BATCH} rows at a time, about as many as come in half a day.",
+        f"Rows per second of each run on this machine, for all features together. The stream in "
+        f"this process uses batches of {BATCH} rows, about half a day of records.",
         _throughput(go, table, measures),
     )
     yield (
         "State",
-        "What the stream holds after each batch: rows that wait for the watermark, and the bytes "
-        "of those and of all that later windows still need.",
+        "The state of the stream after each batch: the number of rows that wait for the "
+        "watermark, and the bytes of all rows that windows still need.",
         _state(go, measures),
     )
 
 
 def _drawn(results: Any) -> tuple[Any, str]:
-    """Return the rows of one carrier at one airport, and when they were."""
+    """Return the rows of one carrier at one airport, and their time range as text."""
     mine = pc.and_(pc.equal(results["carrier"], CARRIER), pc.equal(results["airport"], AIRPORT))
     rows = results.filter(mine).sort_by("departed")
     first, last = (pa.scalar(day, pa.timestamp("us", "UTC")) for day in WEEK)
     if len(rows) and pc.max(rows["departed"]).as_py() >= WEEK[1]:
         within = pc.and_(pc.greater_equal(rows["departed"], first), pc.less(rows["departed"], last))
-        return rows.filter(within), "around 8 March, the worst day of the year"
-    # A demo of fewer records ends before that week does.
+        return rows.filter(within), "around 8 March, the day with the highest mean delay"
+    # With fewer records the data ends before that week does.
     rows = rows.slice(0, 1000)
     if len(rows) == 0:
-        return rows, "(there are none among these records)"
+        return rows, "(no such records)"
     begin, end = rows["departed"][0].as_py(), rows["departed"][-1].as_py()
     return rows, f"from {begin:%d %B} to {end:%d %B}"
 
@@ -165,7 +165,7 @@ def _features(go: Any, rows: Any) -> Any:
         x=times,
         y=rows["delay_min"].to_pylist(),
         mode="markers",
-        name="a departure",
+        name="departure",
         marker={"size": 4, "color": "#9ca3af"},
     )
     for name, color in zip(("1h", "6h", "24h"), COLORS, strict=True):
@@ -175,10 +175,10 @@ def _features(go: Any, rows: Any) -> Any:
 
 
 def _stream(go: Any, table: Any, hours: Any, measures: Measures) -> Any:
-    arrived = [each["recorded"] for each in measures.batches]
+    arrived = [batch["recorded"] for batch in measures.batches]
     figure = go.Figure()
     for name, color in (("newest", COLORS[0]), ("watermark", COLORS[2])):
-        values = [_time(each[name]) for each in measures.batches]
+        values = [_time(batch[name]) for batch in measures.batches]
         figure.add_scatter(x=arrived, y=values, name=name, line={"color": color})
     late = np.flatnonzero(hours >= WATERMARK)
     name = "late records" if len(late) <= 400 else "late records (some)"
@@ -192,12 +192,12 @@ def _stream(go: Any, table: Any, hours: Any, measures: Measures) -> Any:
         marker={"size": 4, "color": COLORS[1]},
     )
     span = list(_span(table))
-    figure.update_xaxes(title="record comes in", range=span)
+    figure.update_xaxes(title="record arrives", range=span)
     return figure.update_yaxes(title="departure", range=span)
 
 
 def _span(table: Any) -> tuple[Any, Any]:
-    """Return the first and the last time of the stream that is drawn."""
+    """Return the first and the last time of the drawn part of the stream."""
     start, end = table["recorded"][0].as_py(), table["recorded"][-1].as_py()
     return start, min(end, start + timedelta(days=STREAMED))
 
@@ -231,11 +231,13 @@ def _throughput(go: Any, table: Any, measures: Measures) -> Any:
 
 
 def _state(go: Any, measures: Measures) -> Any:
-    arrived = [each["recorded"] for each in measures.batches]
+    arrived = [batch["recorded"] for batch in measures.batches]
     figure = go.Figure()
-    pending = [each["pending"] for each in measures.batches]
-    held = [each["bytes"] / 1e3 for each in measures.batches]
-    figure.add_scatter(x=arrived, y=pending, name="rows that wait", line={"color": COLORS[0]})
-    figure.add_scatter(x=arrived, y=held, name="kB held", yaxis="y2", line={"color": COLORS[1]})
+    pending = [batch["pending"] for batch in measures.batches]
+    state = [batch["bytes"] / 1e3 for batch in measures.batches]
+    figure.add_scatter(x=arrived, y=pending, name="waiting rows", line={"color": COLORS[0]})
+    figure.add_scatter(
+        x=arrived, y=state, name="kB of state", yaxis="y2", line={"color": COLORS[1]}
+    )
     right = {"overlaying": "y", "side": "right", "title": "kB", "rangemode": "tozero"}
     return figure.update_layout(yaxis={"title": "rows", "rangemode": "tozero"}, yaxis2=right)
