@@ -6,8 +6,8 @@ root. Every change updates the aggregates from the changed node up to the root.
 Invariants:
   I1  all leaves have the same depth.
   I2  times ascend, in each node and across nodes.
-  I3  a node has min_arity to max_arity children, the root at least 2; a node has one more child than
-      entries, or is a leaf.
+  I3  a node has min_arity to max_arity children, the root at least 2; a node has one more child
+      than entries, or is a leaf.
   I4  each child knows its parent.
   I5  up: a node's aggregate is the fold of its subtree.
 

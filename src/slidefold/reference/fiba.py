@@ -6,8 +6,8 @@ of aggregate, augmented_tree.py for single operations, fiba_evict.py and fiba_in
 Invariants:
   I1  all leaves have the same depth.
   I2  times ascend, in each node and across nodes.
-  I3  a node has min_arity to max_arity children, the root at least 2; a node has one more child than
-      entries, or is a leaf.
+  I3  a node has min_arity to max_arity children, the root at least 2; a node has one more child
+      than entries, or is a leaf.
   I4  each child knows its parent.
   I5  the spine flags are set on the first and the last node of each level below the root; the
       fingers are the first and the last leaf.

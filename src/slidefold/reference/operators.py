@@ -144,9 +144,7 @@ class Geomean(Mean):
             return None
         try:
             return math.exp(mean)
-        except (
-            OverflowError
-        ):  # the mean of logarithms was rounded up past that of the largest float
+        except OverflowError:  # rounding moved the mean past the logarithm of the largest float
             return math.inf
 
 
