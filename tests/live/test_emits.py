@@ -155,7 +155,7 @@ def test_results_of_every_type_are_compared() -> None:
 def test_bad_arguments() -> None:
     row, every = PER_ROW["time"], IN_TIME["every"]
     for definition, said, match in (
-        (every, {"emit": "arrival"}, "arrival' gives one result a row"),
+        (every, {"emit": "arrival"}, "arrival' gives one result per row"),
         (row, {"emit": "revise"}, "revise' needs id="),
         (EVERY["every session"], {"emit": "revise", "id": "id"}, "needs an every in time"),
         (EVERY["every 2 rows"], {"emit": "revise", "id": "id"}, "needs an every in time"),

@@ -107,7 +107,7 @@ def test_bad_rows_change_nothing() -> None:
     falls = pa.table([[5], ["a"], [1], [4]], schema=schema)
     with pytest.raises(sf.errors.TimeOrderError, match=r"decrease.* at row 2"):
         engine.take(falls, 5)
-    with pytest.raises(sf.errors.DataError, match="1 rows lie at or before the watermark"):
+    with pytest.raises(sf.errors.DataError, match="expected rows after the watermark, got 1"):
         engine.take(pa.table([[1], ["a"], [1], [9]], schema=schema), 5)
     with pytest.raises(sf.errors.ColumnError, match="must have one column 'km'"):
         engine.take(falls.drop_columns(["km"]), 5)
@@ -125,7 +125,7 @@ def test_a_definition_that_does_not_fit_is_refused_at_once() -> None:
         Engine(definition, pa.schema({"t": pa.int64()}))
     with pytest.raises(sf.errors.ValueTypeError, match="sum takes numbers"):
         Engine(definition, pa.schema({"t": pa.int64(), "x": pa.string()}))
-    with pytest.raises(sf.errors.DefinitionError, match="emit is one of final"):
+    with pytest.raises(sf.errors.DefinitionError, match="emit must be one of final"):
         Engine(definition, pa.schema({"t": pa.int64(), "x": pa.int64()}), "sometimes")
 
 

@@ -117,7 +117,7 @@ def test_late_rows_come_out_on_the_side() -> None:
 def test_late_rows_raise_and_nothing_is_taken() -> None:
     live = two_sums().live(lateness=2, late="raise")
     live.feed(given_rows((5, "a", 1)))
-    with pytest.raises(sf.errors.DataError, match="1 rows are late, the first of them: t=3, k='b'"):
+    with pytest.raises(sf.errors.DataError, match="1 rows are late, the first is t=3, k='b'"):
         live.feed(given_rows((9, "a", 1), (3, "b", 1)))
     with pytest.raises(sf.errors.DataError, match="null time"):
         live.feed(given_rows((9, "a", 1), (None, "b", 1)))
@@ -128,7 +128,7 @@ def test_late_rows_raise_and_nothing_is_taken() -> None:
 def test_the_watermark_only_moves_forward() -> None:
     live = two_sums().live(lateness=5)
     assert repr(live.watermark) == "None"
-    with pytest.raises(sf.errors.DataError, match="nothing was fed yet"):
+    with pytest.raises(sf.errors.DataError, match="not known yet; feed rows first"):
         live.advance(3)
     assert len(live.feed(given_rows((10, "a", 1), (12, "a", 2)))) == 0
     assert live.watermark == 7
@@ -199,8 +199,8 @@ def test_bad_arguments() -> None:
         ({"lateness": -1}, sf.errors.WindowError, "a duration or number >= 0, got -1"),
         ({"lateness": True}, sf.errors.WindowError, "got True"),
         ({"lateness": "soon"}, sf.errors.WindowError, "'soon' is not a duration"),
-        ({"lateness": 1, "emit": "now"}, sf.errors.DefinitionError, "emit is one of final"),
-        ({"lateness": 1, "late": "keep"}, sf.errors.DefinitionError, "late is one of drop, side"),
+        ({"lateness": 1, "emit": "now"}, sf.errors.DefinitionError, "emit must be one of final"),
+        ({"lateness": 1, "late": "keep"}, sf.errors.DefinitionError, "late must be one of drop, side"),
     ):
         with pytest.raises(error, match=match):
             definition.live(**said)

@@ -239,11 +239,11 @@ def test_floats_have_a_tolerance() -> None:
 def test_wrong_calls() -> None:
     for arguments, options, sentence in (
         ((3,), {}, "expected an operator, such as slidefold.max\\(\\), got 3"),
-        ((bare(),), {}, "check needs samples or a strategy: Mine does not say what it takes"),
+        ((bare(),), {}, "Mine does not declare its input types; pass samples= or strategy="),
         ((bare(), []), {}, "at least one sample"),
-        ((bare(), [1]), {"examples": 0}, "at least 1 example, got 0"),
-        ((bare(), [1]), {"tolerance": -1.0}, "a tolerance is not negative"),
-        ((bare(), [1]), {"strategy": st.integers()}, "samples or a strategy, not both"),
+        ((bare(), [1]), {"examples": 0}, "examples must be an integer of at least 1, got 0"),
+        ((bare(), [1]), {"tolerance": -1.0}, "tolerance must be at least 0"),
+        ((bare(), [1]), {"strategy": st.integers()}, "samples or a strategy, got both"),
         ((bare(),), {"strategy": [1]}, "strategy is a hypothesis strategy"),
     ):
         with pytest.raises(OperatorError, match=sentence):

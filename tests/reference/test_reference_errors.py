@@ -16,7 +16,7 @@ from tests.reference.reference_cases import ALL, WITH_ANY, WITH_CONCAT, Make, in
 def test_evict_from_an_empty_window(make: Make) -> None:
     window = make(ops.Max() if make is SlickDeque else ops.Concat())
     for _ in range(2):
-        with pytest.raises(EmptyWindowError, match=r"^evict from an empty window$"):
+        with pytest.raises(EmptyWindowError, match=r"^cannot evict from an empty window$"):
             window.evict()
         window.check()
         window.insert("a")

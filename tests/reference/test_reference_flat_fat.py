@@ -201,7 +201,7 @@ def test_bad_input_leaves_the_window_as_it_was() -> None:
         window.update([0], ["x", "y"])
     with pytest.raises(WindowError, match="the same position twice"):
         window.update([0, 0], ["x", "y"])
-    with pytest.raises(WindowError, match="capacity needs to be >= 1, got 0"):
+    with pytest.raises(WindowError, match="capacity must be at least 1, got 0"):
         FlatFat(ops.Concat(), capacity=0)
     window.check()
     assert window.query() == "ac"

@@ -146,13 +146,13 @@ def test_geomean() -> None:
 
 
 def test_wrong_values() -> None:
-    with pytest.raises(ValueTypeError, match=r"IntSum takes integers, got 1\.5"):
+    with pytest.raises(ValueTypeError, match=r"IntSum expects integers, got 1\.5"):
         ops.IntSum().lift(1.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueTypeError, match="IntMean takes integers, got nan"):
+    with pytest.raises(ValueTypeError, match="IntMean expects integers, got nan"):
         ops.IntMean().lift(NAN)
-    with pytest.raises(ValueTypeError, match="Concat takes strings, got 3"):
+    with pytest.raises(ValueTypeError, match="Concat expects strings, got 3"):
         ops.Concat().lift(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueTypeError, match=r"MinBy takes pairs \(arg, key\), got 3"):
+    with pytest.raises(ValueTypeError, match=r"MinBy expects pairs \(arg, key\), got 3"):
         ops.MinBy().lift(3)
 
 

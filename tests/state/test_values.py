@@ -90,7 +90,7 @@ Point = collections.namedtuple("Point", "x y")
     ],
 )
 def test_other_types_are_refused(value: Any) -> None:
-    with refused(StateError, "cannot be written: give the operator dump and load"):
+    with refused(StateError, "cannot be saved; define dump and load in the operator"):
         dump_value(value)
     if not isinstance(value, list):
         with refused(StateError, type(value).__qualname__):

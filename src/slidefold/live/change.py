@@ -52,7 +52,7 @@ class Change(Final):
         return results.take(pa.array(changed))
 
     def horizon(self) -> int | None:
-        """Return None, because the last result of an inactive key may come from a row of any age."""
+        """Return None, because the last result of an idle key may come from a row of any age."""
         return None
 
     def side(self) -> Any:

@@ -83,7 +83,9 @@ def operator_from(
                 f"operator {readable(name, 60)}, but version {described['version']} is in use; "
                 "build the state again from the data"
             )
-        raise StateError(f"expected bytes saved with {_shown(described)}, got {_shown(header)}")
+        raise StateError(
+            f"expected bytes saved with {_shown(described)}, got bytes saved with {_shown(header)}"
+        )
     return operator
 
 
