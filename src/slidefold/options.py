@@ -40,7 +40,7 @@ def require_options(function: str, kind: str, given: Iterable[str]) -> None:
         others = [other for other, names in OPTIONS.items() if name in names]
         if others:
             raise DefinitionError(
-                f"{name}= of {function} is only for {' and '.join(others)}; {hint}"
+                f"{name}= of {function} is for {' and '.join(others)} only; {hint}"
             )
         near = nearest(name, takes, "{}=")
         raise DefinitionError(f"{function} has no {name}={near or f'; {hint}'}")

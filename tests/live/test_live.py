@@ -138,7 +138,7 @@ def test_the_watermark_only_moves_forward() -> None:
     assert len(live.feed(given_rows((13, "a", 4)))) == 0
     assert (live.watermark, live.pending) == (10, 2)
     with pytest.raises(
-        sf.errors.ValueTypeError, match="a watermark is a time as in the column 't'"
+        sf.errors.ValueTypeError, match="the watermark must be a time like those of column 't'"
     ):
         live.advance("2024-01-01")
     assert live.finish()["s"].to_pylist() == [3, 7]
@@ -200,18 +200,22 @@ def test_bad_arguments() -> None:
         ({"lateness": True}, sf.errors.WindowError, "got True"),
         ({"lateness": "soon"}, sf.errors.WindowError, "'soon' is not a duration"),
         ({"lateness": 1, "emit": "now"}, sf.errors.DefinitionError, "emit must be one of final"),
-        ({"lateness": 1, "late": "keep"}, sf.errors.DefinitionError, "late must be one of drop, side"),
+        (
+            {"lateness": 1, "late": "keep"},
+            sf.errors.DefinitionError,
+            "late must be one of drop, side",
+        ),
     ):
         with pytest.raises(error, match=match):
             definition.live(**said)
-    with pytest.raises(sf.errors.DefinitionError, match="late='side' needs one result a row"):
+    with pytest.raises(sf.errors.DefinitionError, match="late='side' needs one result per row"):
         every.live(lateness=1, late="side")
     live = definition.live(lateness="1h", late="side")
     with pytest.raises(
         sf.errors.ValueTypeError, match="'1h' is a duration, and 't' counts in plain"
     ):
         live.feed(given_rows((1, "a", 1)))
-    with pytest.raises(sf.errors.ColumnError, match="a column 'late' already"):
+    with pytest.raises(sf.errors.ColumnError, match="already has a column 'late'"):
         live.feed(given_rows((1, "a", 1)).append_column("late", [[1]]))
     with pytest.raises(sf.errors.ColumnError, match="no column 'k'"):
         live.feed(given_rows((1, "a", 1)).drop_columns(["k"]))
@@ -253,7 +257,7 @@ def test_damaged_bytes_are_refused() -> None:
         with pytest.raises(sf.errors.StateError):
             Live.from_bytes(damaged)
     window = sf.Window(sf.max(), sf.rows(2)).to_bytes()
-    with pytest.raises(sf.errors.StateError, match="not of Live"):
+    with pytest.raises(sf.errors.StateError, match="expected the state of Live"):
         Live.from_bytes(window)
 
 

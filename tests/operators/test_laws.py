@@ -240,11 +240,11 @@ def test_wrong_calls() -> None:
     for arguments, options, sentence in (
         ((3,), {}, "expected an operator, such as slidefold.max\\(\\), got 3"),
         ((bare(),), {}, "Mine does not declare its input types; pass samples= or strategy="),
-        ((bare(), []), {}, "at least one sample"),
+        ((bare(), []), {}, "samples must have at least one value"),
         ((bare(), [1]), {"examples": 0}, "examples must be an integer of at least 1, got 0"),
         ((bare(), [1]), {"tolerance": -1.0}, "tolerance must be at least 0"),
         ((bare(), [1]), {"strategy": st.integers()}, "samples or a strategy, got both"),
-        ((bare(),), {"strategy": [1]}, "strategy is a hypothesis strategy"),
+        ((bare(),), {"strategy": [1]}, "strategy must be a hypothesis strategy"),
     ):
         with pytest.raises(OperatorError, match=sentence):
             sf.check(*arguments, **options)

@@ -124,7 +124,7 @@ def test_variance_of_few_values() -> None:
     assert result(ops.Std(ddof=1), [5.0]) is None
     assert result(ops.Std(ddof=1), [1.0, 3.0]) == math.sqrt(2)
     assert math.isnan(result(ops.Var(ddof=0), [math.inf]))
-    with pytest.raises(OperatorError, match="Std needs ddof 0 or 1, got 2"):
+    with pytest.raises(OperatorError, match="ddof of Std must be 0 or 1, got 2"):
         ops.Std(ddof=2)
 
 

@@ -41,15 +41,15 @@ def test_times_that_are_none(make: Any) -> None:
     tree = plant(FIGURE_1, make)
     before = list(tree)
     for action in (lambda t: tree.insert(t, "x"), tree.evict, tree.bulk_evict):
-        refused(TimeOrderError, "the time is NaN", action, NAN)
+        refused(TimeOrderError, "the time must not be NaN", action, NAN)
         for none in (True, "1", None, 1j):
             sentence = f"the time must be an int or a float, got {none!r}"
             refused(ValueTypeError, sentence, action, none)
-    refused(TimeOrderError, "times[2] is NaN", tree.bulk_insert, [1, 2, NAN], "abc")
+    refused(TimeOrderError, "times[2] must not be NaN", tree.bulk_insert, [1, 2, NAN], "abc")
     sentence = "times[1] must be an int or a float, got False"
     refused(ValueTypeError, sentence, tree.bulk_insert, [1, False], "ab")
-    refused(TimeOrderError, "since is NaN", tree.query, NAN, 4)
-    refused(TimeOrderError, "until is NaN", tree.query, 4, NAN)
+    refused(TimeOrderError, "since must not be NaN", tree.query, NAN, 4)
+    refused(TimeOrderError, "until must not be NaN", tree.query, 4, NAN)
     tree.check()
     assert list(tree) == before
 

@@ -108,7 +108,7 @@ class TestSwapped:
             for other, twin in firsts.items():
                 if other == name:
                     continue
-                with refused(StateError, f"state of {name}", f"not of {other}"):
+                with refused(StateError, f"expected the state of {other}", f"state of {name}"):
                     type(twin).from_bytes(data)
 
     def test_the_base_class_takes_none(self) -> None:

@@ -88,7 +88,7 @@ class Amta(Algorithm):
         """Remove the `count` oldest values, in O(log n) steps."""
         number = whole(count)
         if number is None or number < 0:
-            raise ValueTypeError(f"count must be an integer >= 0, got {count!r}")
+            raise ValueTypeError(f"bulk_evict needs an integer count >= 0, got {count!r}")
         self._bulk_evict(min(number, 2**63))
 
 

@@ -80,8 +80,8 @@ def operator_from(
         if described == {**header, "version": described["version"]}:
             raise StateError(
                 f"the bytes were saved with version {readable(header.get('version'), 20)} of the "
-                f"operator {readable(name, 60)}, but version {described['version']} is in use; "
-                "build the state again from the data"
+                f"operator {readable(f'{module}.{name}', 80)}, but version {described['version']} "
+                "is in use; build the state again from the data"
             )
         raise StateError(
             f"expected bytes saved with {_shown(described)}, got bytes saved with {_shown(header)}"
