@@ -1,4 +1,4 @@
-"""The arrival-order engine: takes rows and a watermark, and returns the results that are due.
+"""The arrival-order engine: takes rows and a watermark, and returns the results that are ready.
 
 A `Live` has one engine, and a stream has one per bucket. The engine does not handle late rows: its
 callers separate them with `judge` first.

@@ -102,7 +102,7 @@ class Final(Kept):
         return of_same_keys(self.history, due, self.definition.by)
 
     def next_due(self) -> int | None:
-        """Return a watermark before which nothing is due without new rows."""
+        """Return a watermark before which no result is ready without new rows."""
         waits = []
         if len(self.pending):
             waits.append(int(times_of(self.pending, self.definition.on).min()))

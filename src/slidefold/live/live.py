@@ -1,4 +1,4 @@
-"""Implement `definition.live(...)`: feed rows as they arrive, get results when they are due."""
+"""Implement `definition.live(...)`: feed rows as they arrive, get results when they are ready."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Live:
 
     @in_turn
     def feed(self, data: Any) -> Any:
-        """Take rows and return the results that are due, as the same kind of table.
+        """Take rows and return the results that are ready, as the same kind of table.
 
         Rows at or before the current watermark are late. Then the watermark moves to the newest
         time minus the lateness. If this raises, no row was taken. After `finish` it raises a
@@ -114,7 +114,7 @@ class Live:
 
     @in_turn
     def advance(self, watermark: Any) -> Any:
-        """Declare that all rows up to a time have been fed, and return the due results.
+        """Declare that all rows up to a time have been fed, and return the results that are ready.
 
         A watermark before the last one has no effect, nor has any watermark after `finish`.
         """

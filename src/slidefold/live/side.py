@@ -52,7 +52,7 @@ class Mode(Protocol):
         """Return a time up to which no row is needed any more."""
 
     def next_due(self) -> int | None:
-        """Return a watermark before which nothing is due without new rows."""
+        """Return a watermark before which no result is ready without new rows."""
 
 
 @runtime_checkable
