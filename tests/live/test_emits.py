@@ -157,8 +157,8 @@ def test_bad_arguments() -> None:
     for definition, said, match in (
         (every, {"emit": "arrival"}, "arrival' gives one result per row"),
         (row, {"emit": "revise"}, "revise' needs id="),
-        (EVERY["every session"], {"emit": "revise", "id": "id"}, "needs an every in time"),
-        (EVERY["every 2 rows"], {"emit": "revise", "id": "id"}, "needs an every in time"),
+        (EVERY["every session"], {"emit": "revise", "id": "id"}, "needs every= in time"),
+        (EVERY["every 2 rows"], {"emit": "revise", "id": "id"}, "needs every= in time"),
     ):
         with pytest.raises(sf.errors.DefinitionError, match=match):
             definition.live(lateness=1, **said)

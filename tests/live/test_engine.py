@@ -113,7 +113,7 @@ def test_bad_rows_change_nothing() -> None:
         engine.take(falls.drop_columns(["km"]), 5)
     with pytest.raises(sf.errors.ColumnError, match="a column 'z', which the first"):
         engine.take(falls.append_column("z", falls["x"]), 5)
-    with pytest.raises(sf.errors.ValueTypeError, match=r"'x' was int64 .* is double now"):
+    with pytest.raises(sf.errors.ValueTypeError, match=r"'x' must be int64, .* got double"):
         engine.take(falls.set_column(2, "x", pa.array([0.5])), 5)
     assert (engine.pending, engine.watermark, len(engine.kept())) == (1, 1, 2)
     assert engine.take(schema.empty_table(), END)["s"].to_pylist() == [3]

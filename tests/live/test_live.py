@@ -232,12 +232,12 @@ def test_a_changed_definition_is_refused_with_what_differs() -> None:
     assert Live.from_bytes(data, two_sums()).pending == 1
     window = sf.sum("x").over(sf.time(10))
     for other, match in (
-        (sf.rolling(on="t", s=window), r"by was \['k'\] and is None"),
+        (sf.rolling(on="t", s=window), r"by was \['k'\] and is now None"),
         (sf.rolling(on="t", by="k", s=window, m=window), "the column 'm' is new"),
-        (sf.rolling(on="t", by="k", m=window), "the column 's' is gone"),
+        (sf.rolling(on="t", by="k", m=window), "the column 's' is missing"),
         (
             sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(11))),
-            r"the column 's' was .*'range': 10.* and is .*'range': 11",
+            r"the column 's' was .*'range': 10.* and is now .*'range': 11",
         ),
     ):
         with pytest.raises(sf.errors.StateError, match=match):

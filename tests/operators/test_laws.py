@@ -147,7 +147,7 @@ def test_functions_that_remember() -> None:
         calls.append(x)
         return x + len(calls)
 
-    assert "Mine is not pure: lift(x) gives" in broken(bare(lift=lift), [1, 2])
+    assert "Mine is not pure: lift(x) returns" in broken(bare(lift=lift), [1, 2])
 
 
 def test_arguments_that_are_changed() -> None:

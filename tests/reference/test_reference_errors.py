@@ -28,7 +28,7 @@ def test_evict_from_an_empty_window(make: Make) -> None:
 def test_wrong_pairs() -> None:
     with pytest.raises(PairError) as error:
         SubtractOnEvict(ops.Max())
-    assert str(error.value) == "SubtractOnEvict needs an invertible operator; Max has no remove"
+    assert str(error.value) == "SubtractOnEvict needs an invertible operator, but Max has no remove"
     with pytest.raises(PairError) as error:
         SlickDeque(ops.Sum())
     assert str(error.value) == "SlickDeque needs a selective operator, but Sum has no newer_wins"
