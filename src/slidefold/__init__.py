@@ -1,7 +1,7 @@
 """slidefold: sliding-window aggregation.
 
-A window is a fold that slides. An operator says how to fold, a window says when to slide, an
-algorithm says how to do it without starting over.
+A window is a fold that slides. An operator says how to fold, a window says when to slide, and an
+algorithm says how to slide without folding everything again.
 """
 
 from importlib import import_module
@@ -154,15 +154,15 @@ __all__ = [
     "var",
 ]
 
-# Loaded when they are first asked for, so that the import stays quick.
+# Loaded on first use, so that the import stays fast.
 _LATER = {"Live": "slidefold.live", "Report": "slidefold.laws", "check": "slidefold.laws"}
 
 
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module 'slidefold' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATER[name]), name)
-    return found
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The only door to the compiled module."""
+"""Re-export the compiled module; no other module imports it directly."""
 
 from slidefold._native_ext import (
     Aggregator,

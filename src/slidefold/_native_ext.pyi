@@ -1,4 +1,4 @@
-"""Types of the compiled module."""
+"""Type stubs of the compiled module."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, overload

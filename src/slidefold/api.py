@@ -1,4 +1,4 @@
-"""`run`, `live` and `explain` of a definition: the one place that picks an engine by the data."""
+"""Run, start or explain a definition: the only module that picks an engine by the data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from slidefold.definition.rolling import Rolling
     from slidefold.live import Live
 
-# Engines are imported when they are needed: a definition can be written, printed and sent to Spark
-# without them, and `import slidefold` stays quick.
+# Engines are imported on first use. A definition can be written, printed and sent to Spark without
+# them, and `import slidefold` stays fast.
 
 
 def run(definition: Rolling, data: Any, **options: Any) -> Any:
-    """Run a definition over data, and return the same kind of data."""
+    """Run a definition over data and return the same kind of data."""
     if is_spark(data):
         from slidefold.spark import run as run_spark
 
@@ -27,14 +27,14 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
 
 def live(definition: Rolling, **options: Any) -> Live:
-    """Start a run over rows in order of arrival."""
+    """Start a live run over rows in arrival order."""
     from slidefold.live import Live
 
     return Live(definition, **options)
 
 
 def explain(definition: Rolling, data: Any = None, **options: Any) -> str:
-    """Say how a definition would run over data, or over data of an Arrow schema."""
+    """Describe how a definition would run over data or an Arrow schema."""
     if is_spark(data):
         from slidefold.spark import explain as explain_spark
 
@@ -47,7 +47,7 @@ def explain(definition: Rolling, data: Any = None, **options: Any) -> str:
 
 
 def is_spark(data: object) -> bool:
-    """Tell whether this is a Spark DataFrame, without importing pyspark."""
+    """Tell whether the data is a Spark DataFrame, without importing pyspark."""
     return any(
         base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql.")
         for base in type(data).__mro__

@@ -1,4 +1,4 @@
-"""The errors that slidefold raises: each is a `SlidefoldError` and the built-in it resembles."""
+"""Define slidefold's errors: each is a `SlidefoldError` and the built-in error it resembles."""
 
 from collections import abc
 from difflib import get_close_matches
@@ -6,7 +6,7 @@ from typing import Self
 
 
 def nearest(word: object, known: abc.Iterable[object], written: str = "{!r}") -> str:
-    """Return the end of a sentence about an unknown word: the nearest known one, if any is near.
+    """Return a "did you mean" ending for an unknown word, or "" if no known word is close.
 
     >>> nearest("summ", ["sum", "max"]), nearest("thread", ["threads"], "{}=")
     ("; did you mean 'sum'?", '; did you mean threads=?')
@@ -17,18 +17,18 @@ def nearest(word: object, known: abc.Iterable[object], written: str = "{!r}") ->
 
 
 class SlidefoldError(Exception):
-    """The root of every error that slidefold raises on purpose."""
+    """Base class of all errors that slidefold raises on purpose."""
 
-    row: int | None = None  # of the input, where one row is at fault
+    row: int | None = None  # the input row that caused the error, if there is one
 
     def at(self, row: int) -> Self:
-        """Name the row that is at fault."""
+        """Set the row that caused the error."""
         self.row = row
         return self
 
     @property
     def sentence(self) -> str:
-        """What went wrong, without the row."""
+        """Return the message without the row."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -36,11 +36,11 @@ class SlidefoldError(Exception):
 
 
 class EmptyWindowError(SlidefoldError, IndexError):
-    """Something was asked of a window that does not hold it."""
+    """The window is empty or does not hold the requested value."""
 
 
 class ValueTypeError(SlidefoldError, TypeError):
-    """A value or an array is not of the type that the operator or the window takes."""
+    """A value or an array does not have the type that the operator or the window expects."""
 
 
 class ResultOverflowError(SlidefoldError, OverflowError):
@@ -56,27 +56,27 @@ class OperatorError(SlidefoldError, TypeError):
 
 
 class LawError(SlidefoldError, AssertionError):
-    """`check` found an example for which an operator does not keep a law."""
+    """`check` found an example for which an operator breaks a law."""
 
 
 class TimeOrderError(SlidefoldError, ValueError):
-    """Time went backwards where events must come in order."""
+    """Time went backwards where events must arrive in order."""
 
 
 class WindowError(SlidefoldError, ValueError):
-    """A window or a duration makes no sense."""
+    """A window or a duration is invalid."""
 
 
 class DefinitionError(SlidefoldError, ValueError):
-    """A rolling definition makes no sense."""
+    """A rolling definition is invalid."""
 
 
 class ColumnError(SlidefoldError, LookupError):
-    """A column is missing, or there would be two of one name."""
+    """A column is missing, or two columns would have the same name."""
 
 
 class DataError(SlidefoldError, ValueError):
-    """The values in a column are not what the definition needs."""
+    """A column holds values that the definition does not accept."""
 
 
 class CapacityError(SlidefoldError, ValueError):
@@ -92,15 +92,15 @@ class InvariantError(SlidefoldError, AssertionError):
 
 
 class StateError(SlidefoldError, ValueError):
-    """Bytes are not the saved state of what is to be made of them, or a state cannot be saved."""
+    """Bytes are not a saved state of the expected kind, or a state cannot be saved."""
 
 
 class UsageError(SlidefoldError, ValueError):
-    """A command was given something that it cannot use."""
+    """A command got an invalid argument."""
 
 
 class PipelineError(SlidefoldError, ValueError):
-    """A pipeline file is wrong: every mistake in it, each with its key.
+    """A pipeline file is invalid: lists every mistake with its key.
 
     >>> print(PipelineError("p.toml", [("sink.path", "is missing"), ("source", "is missing")]))
     p.toml: sink.path: is missing
@@ -109,5 +109,5 @@ class PipelineError(SlidefoldError, ValueError):
 
     def __init__(self, file: str, mistakes: list[tuple[str, str]]) -> None:
         self.file, self.mistakes = file, mistakes
-        lines = (": ".join(part for part in (file, *each) if part) for each in mistakes)
+        lines = (": ".join(part for part in (file, *mistake) if part) for mistake in mistakes)
         super().__init__("\n".join(lines))

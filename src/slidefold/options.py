@@ -1,4 +1,4 @@
-"""Which options `run` and `explain` take, by the kind of data; others are refused by name."""
+"""List the options of `run` and `explain` by kind of data, and reject all others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from slidefold.errors import DefinitionError, nearest
 
-# By what the data is. Those of Spark are here too, so that they are known without pyspark.
+# Keyed by kind of data. The Spark options are here too, so that they are known without pyspark.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "data in this process": ("threads",),
     "Spark DataFrames": ("partitions", "types", "skew", "presorted", "spill", "engine"),
@@ -26,7 +26,7 @@ IN_PROCESS, BATCH, STREAM = OPTIONS
 
 
 def require_options(function: str, kind: str, given: Iterable[str]) -> None:
-    """Refuse options that are not for this kind of data, naming the nearest that is.
+    """Reject options that this kind of data does not take, and suggest the nearest one.
 
     >>> require_options("run", IN_PROCESS, ["thread"])
     Traceback (most recent call last):
@@ -37,10 +37,10 @@ def require_options(function: str, kind: str, given: Iterable[str]) -> None:
         if name in takes:
             continue
         hint = f"for {kind} it takes {'=, '.join(takes)}="
-        there = [other for other, names in OPTIONS.items() if name in names]
-        if there:
+        others = [other for other, names in OPTIONS.items() if name in names]
+        if others:
             raise DefinitionError(
-                f"{name}= of {function} is for {' and '.join(there)} only; {hint}"
+                f"{name}= of {function} is for {' and '.join(others)} only; {hint}"
             )
         near = nearest(name, takes, "{}=")
         raise DefinitionError(f"{function} has no {name}={near or f'; {hint}'}")

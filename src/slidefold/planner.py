@@ -1,7 +1,7 @@
-"""Which kernel and algorithm run, and why: pure, and overridable by `algorithm=`.
+"""Choose the kernel and the algorithm, with a reason; `algorithm=` overrides the choice.
 
-A `ColumnPlan` says how one operator over one window of a table is computed; the columns engine
-executes it and decides nothing else. A `Plan` does the same for one live window.
+Planning is pure. A `ColumnPlan` says how to compute one operator over one window of a table; the
+columns engine executes it and decides nothing else. A `Plan` does the same for one live window.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from slidefold.errors import OperatorError, PairError, ValueTypeError, WindowErr
 
 __all__ = ["EVENT_ALGORITHMS", "ColumnPlan", "Plan", "TablePlan", "plan", "plan_table"]
 
-LATE_ALGORITHM = "fiba"  # the one that takes events out of order
-ORDER_ALGORITHM = "order_statistics"  # what runs median and quantile, late or not
+LATE_ALGORITHM = "fiba"  # the only one that accepts events out of order
+ORDER_ALGORITHM = "order_statistics"  # runs median and quantile, with or without late events
 
 _COST = {
     "recalc": "n-1 combines per step",
@@ -35,20 +35,20 @@ _COST = {
     "daba_lite": "4 combines per step on average, 6 at worst",
     "flat_fat": "O(log n) combines per step",
     "flat_fit": "3 combines per step on average, n at worst",
-    "slick_deque": "less than 2 comparisons per step on average, n at worst",
-    "fiba": "O(log d) combines per step on average, d events out of place; O(1) in order",
+    "slick_deque": "fewer than 2 comparisons per step on average, n at worst",
+    "fiba": "O(log d) combines per step on average for an event d places late; O(1) in order",
     "order_statistics": "O(log n) comparisons per step, no combines",
     "register_queues": "O(1) per row, no combines",
     "top_values": "O(log k) comparisons per row, no combines",
     "bins": "one count per row that enters or leaves",
     "amta": "O(1) combines per step on average, O(log n) at worst",
 }
-_INVERTIBLE = "the operator is exactly invertible, so the oldest value can be taken away"
+_INVERTIBLE = "the operator is exactly invertible, so the oldest value can be subtracted"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The algorithm of one live window, with the reason for it."""
+    """Hold the algorithm of one live window and the reason for it."""
 
     operator: Operator
     window: Rows | Time
@@ -78,9 +78,9 @@ def plan(
     algorithm: str | None = None,
     lateness: Given | None = None,
 ) -> Plan:
-    """Choose the algorithm for one live window; `lateness` is how late events may come.
+    """Choose the algorithm for one live window; `lateness` is how late events may arrive.
 
-    A string or a timedelta is a time window, an integer a rows window, as for `over`.
+    As in `over`, a string or a timedelta means a time window and an integer means a rows window.
 
     >>> import slidefold as sf
     >>> plan(sf.sum(), sf.rows(100)).algorithm
@@ -93,7 +93,7 @@ def plan(
     window = live_window(window)
     lateness = None if lateness is None else lateness_of(lateness)
     if optimize not in ("latency", "throughput"):
-        raise WindowError(f"optimize is 'latency' or 'throughput', got {optimize!r}")
+        raise WindowError(f"optimize must be 'latency' or 'throughput', got {optimize!r}")
     if lateness is not None:
         if not window.in_time:
             raise WindowError(f"lateness needs a time window, such as time('1h'), got {window}")
@@ -104,36 +104,38 @@ def plan(
         return Plan(operator, window, ORDER_ALGORITHM, because, lateness)
     if lateness is not None:
         if algorithm not in (None, LATE_ALGORITHM):
-            raise PairError(f"{algorithm} takes events in order; late events need algorithm='fiba'")
-        reason = "events may come late, and it is the one that takes them anywhere (lateness=)"
+            raise PairError(
+                f"{algorithm} needs events in order; with lateness= use algorithm='fiba'"
+            )
+        reason = "events may arrive late, and only it accepts events out of order (lateness=)"
         return Plan(operator, window, LATE_ALGORITHM, reason, lateness)
     if algorithm is not None:
         if algorithm == LATE_ALGORITHM:
             raise PairError(
-                "algorithm='fiba' is for late events: give lateness=, 0 if none is late"
+                "algorithm='fiba' needs lateness=; use lateness=0 if events arrive in order"
             )
         require_algorithm(algorithm)
-        return Plan(operator, window, algorithm, "algorithm= asked for it")
+        return Plan(operator, window, algorithm, "algorithm= requested it")
     traits = operator.traits
     if traits.invertible:
         return Plan(operator, window, "subtract_on_evict", _INVERTIBLE)
     if optimize == "latency":
-        reason = "its worst step is constant (optimize='latency')"
+        reason = "its worst step takes constant time (optimize='latency')"
         return Plan(operator, window, "daba_lite", reason)
     if traits.selective:
-        reason = "the operator is selective: values that lost are dropped (optimize='throughput')"
+        reason = "the operator is selective, so losing values are dropped (optimize='throughput')"
         return Plan(operator, window, "slick_deque", reason)
-    reason = "it does the fewest combines on average (optimize='throughput')"
+    reason = "it needs the fewest combines on average (optimize='throughput')"
     return Plan(operator, window, "two_stacks_lite", reason)
 
 
 def live_window(given: object) -> Rows | Time:
-    """Read the window of a single operator: as `over` does, but of rows or time only."""
+    """Parse the window of a single operator as `over` does, but accept only rows and time."""
     window: Any = window_of(given)
     if not window.live:
         raise WindowError(
             f"expected a rows or time window, such as sf.rows(100) or sf.time('1h'), got {window}; "
-            "other windows are for sf.rolling"
+            "use sf.rolling for other windows"
         )
     return window  # type: ignore[no-any-return]
 
@@ -141,8 +143,8 @@ def live_window(given: object) -> Rows | Time:
 def _require_order(operator: Operator, algorithm: str | None) -> None:
     if algorithm not in (None, ORDER_ALGORITHM):
         raise PairError(
-            f"{operator.name} has no associative combine, so {algorithm} cannot fold it: leave "
-            "algorithm out"
+            f"{operator.name} has no associative combine, so {algorithm} cannot fold it; leave out "
+            "algorithm="
         )
 
 
@@ -151,22 +153,22 @@ def _require_order(operator: Operator, algorithm: str | None) -> None:
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How one operator over one window of a table is computed, and why."""
+    """Describe how one operator over one window of a table is computed, and why."""
 
     leaf: Leaf
-    operator: Operator  # as the types of its columns make it
+    operator: Operator  # typed by its columns
     kernel: str  # "windows": one native pass over all windows; "frames": frame by frame; or a name
     algorithm: str
     reason: str
 
     @property
     def cost(self) -> str:
-        """What a row costs, in words."""
-        return _COST.get(self.algorithm, "no combine at all")
+        """Describe the cost per row in words."""
+        return _COST.get(self.algorithm, "no combines")
 
     @property
     def kept(self) -> str:
-        """What is kept in memory, in words."""
+        """Describe in words what is kept in memory."""
         kept = self.leaf.window.retention()
         if self.algorithm in ("bounds", "register_queues"):
             return f"{kept}, no states"
@@ -175,23 +177,23 @@ class ColumnPlan:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """How a definition runs over tables of some types: what the engine executes and prints."""
+    """Describe how a definition runs over tables of a schema; the engine executes and prints it."""
 
     definition: Rolling
-    schema: Any  # Arrow's, None where types are not known
+    schema: Any  # an Arrow schema, or None if the types are unknown
     columns: tuple[ColumnPlan, ...]
 
     def __str__(self) -> str:
         lines = [str(self.definition)]
-        for each in self.columns:
-            leaf = each.leaf
+        for column in self.columns:
+            leaf = column.leaf
             window = leaf.window.text(self.definition.default_closed)
             lines += [
                 f"{'.'.join(leaf.path)}: {leaf.operator}{self._types(leaf)} over {window}",
-                f"  algorithm: {each.algorithm}, because {each.reason}",
-                f"  kernel:    {_KERNELS.get(each.kernel, each.kernel)}",
-                f"  cost:      {each.cost}",
-                f"  keeps:     {each.kept}",
+                f"  algorithm: {column.algorithm}, because {column.reason}",
+                f"  kernel:    {_KERNELS.get(column.kernel, column.kernel)}",
+                f"  cost:      {column.cost}",
+                f"  keeps:     {column.kept}",
             ]
         return "\n".join(lines)
 
@@ -203,21 +205,21 @@ class TablePlan:
 
 
 _KERNELS = {
-    "windows": "one native pass over the windows of all such columns",
+    "windows": "one native pass shared by all columns with this kernel",
     "frames": "one native call for this column",
     "python": "one call into Python per combine",
 }
 
 
 def plan_table(definition: Rolling, schema: Any = None, *, by_frame: bool = False) -> TablePlan:
-    """Plan a definition over tables of an Arrow schema; without one columns are taken for floats.
+    """Plan a definition for an Arrow schema; without a schema, assume float columns.
 
-    With `by_frame`, or with `every=`, frames are given to kernels one by one: readers and engines
-    of arrival order ask for the results of some rows only.
+    With `by_frame` or `every=`, kernels get explicit frames, because readers and arrival-order
+    engines need the results of some rows only.
 
     >>> import slidefold as sf
-    >>> made = sf.rolling(on="t", n=sf.count().over("1h"), top=sf.max("x").over("1h"))
-    >>> [column.algorithm for column in plan_table(made).columns]
+    >>> features = sf.rolling(on="t", n=sf.count().over("1h"), top=sf.max("x").over("1h"))
+    >>> [column.algorithm for column in plan_table(features).columns]
     ['bounds', 'two_stacks_lite']
     """
     by_frame = by_frame or definition.slide is not None
@@ -230,7 +232,7 @@ def plan_table(definition: Rolling, schema: Any = None, *, by_frame: bool = Fals
 
 
 def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None, *, by_frame: bool = True) -> ColumnPlan:
-    """Plan one operator over one window, for columns of these Arrow types."""
+    """Plan one operator over one window for columns of the given Arrow types."""
     operator, asked = leaf.operator, leaf.algorithm
     record = operator.record
     if not operator.monoid:
@@ -239,7 +241,8 @@ def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None, *, by_frame: bool = True)
         require_algorithm(asked)
     typed = operator if kinds is None else typed_operator(operator, kinds)
     native = "python" if _calls_python(typed) else "frames"
-    # What the bounds of a window answer needs no algorithm, whatever was asked for.
+    # An operator that needs only the bounds of a window runs without an algorithm, even if one was
+    # requested.
     if record.algorithm and (asked is None or record.algorithm in ("bounds", ORDER_ALGORITHM)):
         whole = record.one_pass and not by_frame and _in_windows(leaf, kinds)
         kernel = "windows" if whole else record.algorithm
@@ -249,27 +252,27 @@ def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None, *, by_frame: bool = True)
         for needed, word in zip(needs[1:], ("invertible", "selective"), strict=True):
             if needed and not getattr(typed.traits, word):
                 raise PairError(
-                    f"{asked} needs an operator that is {word}: {_in_words(typed)} is not"
+                    f"{asked} needs an operator that is {word}, and {_in_words(typed)} is not"
                 )
-        return ColumnPlan(leaf, typed, native, asked, "algorithm= asked for it")
+        return ColumnPlan(leaf, typed, native, asked, "algorithm= requested it")
     one_pass = record.one_pass and not operator.variant and not by_frame
     if one_pass and _in_windows(leaf, kinds):
         native = "windows"
     if typed.traits.invertible:
         return ColumnPlan(leaf, typed, native, "subtract_on_evict", _INVERTIBLE)
-    reason = "it does the fewest combines on average, in loops without branches"
+    reason = "it needs the fewest combines on average, and its loops have no branches"
     return ColumnPlan(leaf, typed, native, "two_stacks_lite", reason)
 
 
 def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
-    """Tell whether the native pass over windows takes such a window and such columns."""
+    """Tell whether the native pass over windows supports this window and these columns."""
     if not (leaf.window.in_time or leaf.window.last_rows) or leaf.algorithm is not None:
         return False
     return leaf.operator.record.rows or kinds is None or all(map(is_plain_number, kinds))
 
 
 def is_plain_number(kind: Any) -> bool:
-    """Tell whether a column is of integers or floats that 64 bits hold with their sign."""
+    """Tell whether a column type is floating-point or an integer type that fits in int64."""
     types = pa.types
     return bool(types.is_floating(kind) or (types.is_integer(kind) and not types.is_uint64(kind)))
 
@@ -287,7 +290,7 @@ def _in_words(operator: Operator) -> str:
 
 
 def typed_operator(operator: Operator, kinds: Sequence[Any]) -> Operator:
-    """Return the operator that runs over columns of these Arrow types."""
+    """Return the operator for columns of the given Arrow types."""
     if not kinds:
         return operator
     codes = [_code(operator, kind) for kind in kinds]
@@ -297,7 +300,7 @@ def typed_operator(operator: Operator, kinds: Sequence[Any]) -> Operator:
 
 
 def _code(operator: Operator, kind: Any) -> str:
-    """Return the native type that a column of an Arrow type is folded as."""
+    """Return the native type used to fold a column of an Arrow type."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     record, types = operator.record, pa.types
     compares = record.reads == "compared"
@@ -314,21 +317,21 @@ def _code(operator: Operator, kind: Any) -> str:
 
 
 def retyped(operator: Operator, *codes: str) -> Operator:
-    """Return the operator for columns that are folded as these native types."""
+    """Return the operator for columns of the given native types."""
     if operator.dtype in ("any", "object"):
         return operator
     types = operator.record.types
     if len(types) == 1 and codes[0] != types[0]:
         raise ValueTypeError(
-            f"{operator.name} takes {types[0]}, the column {operator.columns[0]!r} gives {codes[0]}"
+            f"{operator.name} expects {types[0]}, but column {operator.columns[0]!r} is {codes[0]}"
         )
     key = codes[-1] if len(codes) > 1 else "float64"
-    made = replace(operator, dtype=codes[0], key_dtype=key)
+    typed = replace(operator, dtype=codes[0], key_dtype=key)
     if operator.variant and codes[0] != "float64":  # only floats need it: integers are exact
-        made = replace(made, variant="", params=())
-    return made
+        typed = replace(typed, variant="", params=())
+    return typed
 
 
 def fiba_arity(operator: Operator) -> int:
-    """The smallest arity of a tree over the operator: large states want few of them in a node."""
+    """Return the minimum arity of a FiBA tree: nodes hold fewer states when states are large."""
     return 4 if operator.traits.state_bytes <= 64 else 2

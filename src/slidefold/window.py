@@ -1,4 +1,4 @@
-"""`Window`: one live window, event by event."""
+"""Provide `Window`: one live window, pushed event by event."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from slidefold.state import (
 
 
 class Window(_native.WindowCore):
-    """A window that slides over events: `operator` says how to fold, `window` when to slide.
+    """Slide a window over events: `operator` says how to fold, `window` says when to slide.
 
-    `push` inserts an event, evicts what has left the window and returns the window's result, in one
-    native call: `push(value)` for rows windows, `push(time, value)` for time windows, whose times
-    must not go backwards. As for `over`, a duration is a time window, an integer a rows window.
-    Of an empty window the result is None (0 for count).
+    In one native call, `push` inserts an event, evicts the events that left the window and returns
+    the result. Call `push(value)` for rows windows and `push(time, value)` for time windows. Times
+    must not go backwards. As in `over`, a duration means a time window and an integer means a rows
+    window. The result of an empty window is None (0 for count).
 
-    With `lateness=`, a time window takes late events: up to that far behind the newest one, each
-    gets the window that ends at its own time. What comes later still is dropped and counted in
-    `late` (`late="raise"`: an error). `query()` is the window at the newest time, `query(last=)` a
-    shorter one that ends there, `query(since, until)` what lies between, both included. `advance`
-    takes a watermark: all that no window after it needs is dropped at once, and events up to it are
-    late. `evict(time)` retracts everything at a time.
+    With `lateness=`, a time window accepts events up to that far behind the newest one. Each event
+    gets the result of the window that ends at its own time. Events behind the watermark are dropped
+    and counted in `late`; with `late="raise"` they raise an error. `query()` folds the window at
+    the newest time, `query(last=)` a shorter window that ends there, and `query(since, until)` the
+    events between two times, both included. `advance(watermark)` drops all events that no later
+    window needs; events at or before the watermark are then late. `evict(time)` retracts all
+    events at a time.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.max(), sf.rows(3))
@@ -67,7 +68,7 @@ class Window(_native.WindowCore):
         checked: bool = False,
     ) -> None:
         if late not in ("drop", "raise"):
-            raise WindowError(f"late is 'drop' or 'raise', got {late!r}")
+            raise WindowError(f"late must be 'drop' or 'raise', got {late!r}")
         asked = {"optimize": optimize, "algorithm": algorithm, "late": late}
         chosen = plan(operator, window, optimize=optimize, algorithm=algorithm, lateness=lateness)
         options: dict[str, Any] = {"checked": checked}
@@ -87,7 +88,7 @@ class Window(_native.WindowCore):
         _native.WindowCore.__init__(self, chosen.algorithm, chosen.operator, rule, options)
 
     def explain(self) -> str:
-        """Say which algorithm runs, why, what a step costs and what is kept."""
+        """Describe which algorithm runs and why, the cost of a step, and what is kept in memory."""
         return str(self.plan)
 
     copy = __copy__ = saving.copy
@@ -99,11 +100,11 @@ class Window(_native.WindowCore):
     def from_bytes(
         cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
     ) -> Self:
-        """Make a window from its state; it goes on exactly as the saved one would have.
+        """Restore a window from its saved state; it continues exactly where the saved one stopped.
 
-        An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
-        this class is a `StateError`.
+        Bytes never import anything. A user operator must be in a module that is already imported,
+        or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
+        not the state of this class.
         """
         return saving.from_bytes(cls, data, operator, operators)
 
@@ -132,7 +133,7 @@ class Window(_native.WindowCore):
         lateness = length_from(header.get("lateness"))
         algorithm, asked = field(header, "algorithm", str), field(header, "asked", dict)
         if {*asked} != {"optimize", "algorithm", "late"} or asked["late"] not in ("drop", "raise"):
-            raise StateError("the bytes were written with options that are not known here")
+            raise StateError("the bytes were saved with options that this version does not know")
         chosen = plan(
             operator,
             window,
@@ -142,13 +143,16 @@ class Window(_native.WindowCore):
         )
         if chosen.algorithm != algorithm:  # today's planner would choose another one
             if lateness is not None or algorithm not in EVENT_ALGORITHMS:
-                raise StateError("the bytes were written with an algorithm that is not known here")
-            chosen = replace(chosen, algorithm=algorithm, reason="the saved window ran on it")
+                raise StateError(
+                    f"the bytes were saved with algorithm {algorithm!r}, which this version does "
+                    "not know"
+                )
+            chosen = replace(chosen, algorithm=algorithm, reason="the saved window used it")
         types = {"checked": bool} if lateness is None else {"checked": bool, "min_arity": int}
-        made = cls.__new__(cls)
-        made._setup(chosen, asked, require_options(header, types))
-        return made
+        restored = cls.__new__(cls)
+        restored._setup(chosen, asked, require_options(header, types))
+        return restored
 
     def __repr__(self) -> str:
-        held = "rows" if self.plan.lateness is None else "times"
-        return f"<Window {self.plan.operator} over {self.plan.window}, {len(self)} {held}>"
+        unit = "rows" if self.plan.lateness is None else "times"
+        return f"<Window {self.plan.operator} over {self.plan.window}, {len(self)} {unit}>"

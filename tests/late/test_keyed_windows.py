@@ -139,7 +139,7 @@ def test_datetimes_in_lists() -> None:
     dated = KeyedWindows(sf.sum(), sf.time("1h"))
     assert dated.push(["a", "a"], [noon, rome], [1.0, 2.0]).to_pylist() == [1.0, 3.0]
     for wrong in ([noon, None], [noon, "now"]):
-        with pytest.raises(ValueTypeError, match=r"due|datetimes"):
+        with pytest.raises(ValueTypeError, match=r"expected a time|datetimes"):
             dated.push(["a", "a"], wrong, [1.0, 2.0])
     assert dated.query("a") == 3.0
 
@@ -162,7 +162,7 @@ def test_columns_of_other_libraries() -> None:
 
 def test_products_are_refused() -> None:
     """They came out as the names of their parts."""
-    with pytest.raises(OperatorError, match="a keyed set takes no struct"):
+    with pytest.raises(OperatorError, match=r"KeyedWindows does not accept struct\(\)"):
         KeyedWindows(sf.struct(total=sf.sum("x"), top=sf.max("y")), sf.time(5))
 
 
@@ -220,13 +220,13 @@ def test_late_rows_can_raise() -> None:
     [
         (([1, 2], [1], [1.0]), "keys and times differ in length: 2 and 1"),
         (([1], [1], [1.0, 2.0]), "times and values differ in length: 1 and 2"),
-        (([None, 1], [1, 2], [1.0, 1.0]), "a key is due, got None at row 0"),
-        (([1.5], [1], [1.0]), "keys are integers or strings"),
+        (([None, 1], [1, 2], [1.0, 1.0]), "expected a key, got None at row 0"),
+        (([1.5], [1], [1.0]), "keys must be integers or strings"),
         ((["a"], [1], [1.0]), "this set has integers as keys"),
-        (([[1]], [1], [1.0]), "keys are integers or strings"),
-        (([1, "a"], [1, 2], [1.0, 1.0]), "keys are all integers or all strings"),
-        (([1], ["x"], [1.0]), "times are int64 or float64"),
-        (([1], [0.5], [1.0]), "this set counts in integers"),
+        (([[1]], [1], [1.0]), "keys must be integers or strings"),
+        (([1, "a"], [1, 2], [1.0, 1.0]), "keys must be all integers or all strings"),
+        (([1], ["x"], [1.0]), "times must be int64 or float64"),
+        (([1], [0.5], [1.0]), "times must be integers, as in earlier batches"),
         (([1], [1], ["x"]), "a number"),
     ],
 )
@@ -242,7 +242,7 @@ def test_bad_batches(batch: tuple[Any, Any, Any], message: str) -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(WindowError, match="expected a time window"):
         KeyedWindows(sf.sum(), sf.rows(3))  # type: ignore[arg-type]
-    with pytest.raises(WindowError, match="late is 'drop' or 'raise'"):
+    with pytest.raises(WindowError, match="late must be 'drop' or 'raise'"):
         KeyedWindows(sf.sum(), sf.time(3), late="side")
     windows = KeyedWindows(sf.sum(), sf.time(10))
     windows.push([1], [5], [1.0], watermark=20)
@@ -281,5 +281,5 @@ def test_integer_keys_beyond_64_bits_with_sign_are_refused(made: str) -> None:
     windows = KeyedWindows(sf.count(), sf.time(10))
     numbers = np.array([1, 2**63], np.uint64)
     keys = pa.array(numbers) if made == "arrow" else numbers
-    with pytest.raises(ValueTypeError, match="integer keys are int64, got larger ones"):
+    with pytest.raises(ValueTypeError, match="integer keys must fit in int64, got a larger one"):
         windows.push(keys, [1, 2], [1, 2])

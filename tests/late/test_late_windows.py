@@ -220,9 +220,13 @@ def test_integer_sums_beyond_64_bits_leave_the_window_as_it_was() -> None:
         ({"lateness": -1}, WindowError, "a lateness is a duration or number >= 0, got -1"),
         ({"lateness": "5m"}, WindowError, "is a number, got '5m'"),
         ({"lateness": True}, WindowError, "lateness"),
-        ({"lateness": 1, "late": "keep"}, WindowError, "late is 'drop' or 'raise', got 'keep'"),
-        ({"lateness": 1, "algorithm": "daba_lite"}, PairError, "daba_lite takes events in order"),
-        ({"algorithm": "fiba"}, PairError, "give lateness="),
+        (
+            {"lateness": 1, "late": "keep"},
+            WindowError,
+            "late must be 'drop' or 'raise', got 'keep'",
+        ),
+        ({"lateness": 1, "algorithm": "daba_lite"}, PairError, "daba_lite needs events in order"),
+        ({"algorithm": "fiba"}, PairError, "algorithm='fiba' needs lateness="),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], error: type, message: str) -> None:

@@ -207,7 +207,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("arity", [1, 0, -3, "4", None, 2.5, True])
     def test_an_arity_that_is_none(self, name: str, arity: Any) -> None:
-        with pytest.raises(CapacityError, match="min_arity needs to be at least 2"):
+        with pytest.raises(CapacityError, match="min_arity must be an integer of at least 2"):
             TREES[name](sf.sum(), min_arity=arity)
 
     def test_no_operator(self, name: str) -> None:
@@ -217,7 +217,7 @@ class TestBadInput:
 
 def test_max_arity() -> None:
     assert Fiba(sf.sum(), min_arity=2, max_arity=4).max_arity == 4
-    with pytest.raises(CapacityError, match="max_arity needs to be from 8"):
+    with pytest.raises(CapacityError, match="max_arity must be an integer from 8"):
         Fiba(sf.sum(), min_arity=4, max_arity=7)
 
 

@@ -103,5 +103,5 @@ def test_forged_ends_are_refused(wrong: dict[str, Any]) -> None:
     live = SUMS.live(lateness=3)
     live.feed(rows(5))
     header, payload = unpack(live.to_bytes(), "Live")
-    with pytest.raises(sf.errors.StateError, match="makes sense"):
+    with pytest.raises(sf.errors.StateError, match="has no valid"):
         Live.from_bytes(pack(header | wrong, payload))

@@ -117,7 +117,7 @@ def test_late_rows_come_out_on_the_side() -> None:
 def test_late_rows_raise_and_nothing_is_taken() -> None:
     live = two_sums().live(lateness=2, late="raise")
     live.feed(given_rows((5, "a", 1)))
-    with pytest.raises(sf.errors.DataError, match="1 rows are late, the first of them: t=3, k='b'"):
+    with pytest.raises(sf.errors.DataError, match="1 rows are late, the first is t=3, k='b'"):
         live.feed(given_rows((9, "a", 1), (3, "b", 1)))
     with pytest.raises(sf.errors.DataError, match="null time"):
         live.feed(given_rows((9, "a", 1), (None, "b", 1)))
@@ -128,7 +128,7 @@ def test_late_rows_raise_and_nothing_is_taken() -> None:
 def test_the_watermark_only_moves_forward() -> None:
     live = two_sums().live(lateness=5)
     assert repr(live.watermark) == "None"
-    with pytest.raises(sf.errors.DataError, match="nothing was fed yet"):
+    with pytest.raises(sf.errors.DataError, match="not known yet; feed rows first"):
         live.advance(3)
     assert len(live.feed(given_rows((10, "a", 1), (12, "a", 2)))) == 0
     assert live.watermark == 7
@@ -138,7 +138,7 @@ def test_the_watermark_only_moves_forward() -> None:
     assert len(live.feed(given_rows((13, "a", 4)))) == 0
     assert (live.watermark, live.pending) == (10, 2)
     with pytest.raises(
-        sf.errors.ValueTypeError, match="a watermark is a time as in the column 't'"
+        sf.errors.ValueTypeError, match="the watermark must be a time like those of column 't'"
     ):
         live.advance("2024-01-01")
     assert live.finish()["s"].to_pylist() == [3, 7]
@@ -199,17 +199,21 @@ def test_bad_arguments() -> None:
         ({"lateness": -1}, sf.errors.WindowError, "a duration or number >= 0, got -1"),
         ({"lateness": True}, sf.errors.WindowError, "got True"),
         ({"lateness": "soon"}, sf.errors.WindowError, "'soon' is not a duration"),
-        ({"lateness": 1, "emit": "now"}, sf.errors.DefinitionError, "emit is one of final"),
-        ({"lateness": 1, "late": "keep"}, sf.errors.DefinitionError, "late is one of drop, side"),
+        ({"lateness": 1, "emit": "now"}, sf.errors.DefinitionError, "emit must be one of final"),
+        (
+            {"lateness": 1, "late": "keep"},
+            sf.errors.DefinitionError,
+            "late must be one of drop, side",
+        ),
     ):
         with pytest.raises(error, match=match):
             definition.live(**said)
-    with pytest.raises(sf.errors.DefinitionError, match="late='side' needs one result a row"):
+    with pytest.raises(sf.errors.DefinitionError, match="late='side' needs one result per row"):
         every.live(lateness=1, late="side")
     live = definition.live(lateness="1h", late="side")
     with pytest.raises(sf.errors.ValueTypeError, match="'1h' is a duration, but 't' holds plain"):
         live.feed(given_rows((1, "a", 1)))
-    with pytest.raises(sf.errors.ColumnError, match="a column 'late' already"):
+    with pytest.raises(sf.errors.ColumnError, match="already has a column 'late'"):
         live.feed(given_rows((1, "a", 1)).append_column("late", [[1]]))
     with pytest.raises(sf.errors.ColumnError, match="no column 'k'"):
         live.feed(given_rows((1, "a", 1)).drop_columns(["k"]))
@@ -226,12 +230,12 @@ def test_a_changed_definition_is_refused_with_what_differs() -> None:
     assert Live.from_bytes(data, two_sums()).pending == 1
     window = sf.sum("x").over(sf.time(10))
     for other, match in (
-        (sf.rolling(on="t", s=window), r"by was \['k'\] and is None"),
+        (sf.rolling(on="t", s=window), r"by was \['k'\] and is now None"),
         (sf.rolling(on="t", by="k", s=window, m=window), "the column 'm' is new"),
-        (sf.rolling(on="t", by="k", m=window), "the column 's' is gone"),
+        (sf.rolling(on="t", by="k", m=window), "the column 's' is missing"),
         (
             sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(11))),
-            r"the column 's' was .*'range': 10.* and is .*'range': 11",
+            r"the column 's' was .*'range': 10.* and is now .*'range': 11",
         ),
     ):
         with pytest.raises(sf.errors.StateError, match=match):
@@ -251,7 +255,7 @@ def test_damaged_bytes_are_refused() -> None:
         with pytest.raises(sf.errors.StateError):
             Live.from_bytes(damaged)
     window = sf.Window(sf.max(), sf.rows(2)).to_bytes()
-    with pytest.raises(sf.errors.StateError, match="not of Live"):
+    with pytest.raises(sf.errors.StateError, match="expected the state of Live"):
         Live.from_bytes(window)
 
 

@@ -147,7 +147,7 @@ def test_functions_that_remember() -> None:
         calls.append(x)
         return x + len(calls)
 
-    assert "Mine is not pure: lift(x) gives" in broken(bare(lift=lift), [1, 2])
+    assert "Mine is not pure: lift(x) returns" in broken(bare(lift=lift), [1, 2])
 
 
 def test_arguments_that_are_changed() -> None:
@@ -239,12 +239,12 @@ def test_floats_have_a_tolerance() -> None:
 def test_wrong_calls() -> None:
     for arguments, options, sentence in (
         ((3,), {}, "expected an operator, such as slidefold.max\\(\\), got 3"),
-        ((bare(),), {}, "check needs samples or a strategy: Mine does not say what it takes"),
-        ((bare(), []), {}, "at least one sample"),
-        ((bare(), [1]), {"examples": 0}, "at least 1 example, got 0"),
-        ((bare(), [1]), {"tolerance": -1.0}, "a tolerance is not negative"),
-        ((bare(), [1]), {"strategy": st.integers()}, "samples or a strategy, not both"),
-        ((bare(),), {"strategy": [1]}, "strategy is a hypothesis strategy"),
+        ((bare(),), {}, "Mine does not declare its input types; pass samples= or strategy="),
+        ((bare(), []), {}, "samples must have at least one value"),
+        ((bare(), [1]), {"examples": 0}, "examples must be an integer of at least 1, got 0"),
+        ((bare(), [1]), {"tolerance": -1.0}, "tolerance must be at least 0"),
+        ((bare(), [1]), {"strategy": st.integers()}, "samples or a strategy, got both"),
+        ((bare(),), {"strategy": [1]}, "strategy must be a hypothesis strategy"),
     ):
         with pytest.raises(OperatorError, match=sentence):
             sf.check(*arguments, **options)

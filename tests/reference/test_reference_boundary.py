@@ -124,18 +124,18 @@ def test_theorem_2_does_not_depend_on_the_unit_of_time() -> None:
 
 @pytest.mark.parametrize("make", [Sba, Pba])
 def test_bad_shapes(make: Any) -> None:
-    with pytest.raises(WindowError, match="range needs to be >= slide, got range 2 and slide 3"):
+    with pytest.raises(WindowError, match="range must be at least slide, got range 2, slide 3"):
         make(ops.Max(), 2, 3)
-    with pytest.raises(WindowError, match="slide needs to be > 0, got 0"):
+    with pytest.raises(WindowError, match="slide must be greater than 0, got 0"):
         make(ops.Max(), 2, 0)
-    with pytest.raises(WindowError, match="chunk needs to be from 1 to 5 slices, got 6"):
+    with pytest.raises(WindowError, match="chunk must be from 1 to 5 slices, got 6"):
         make(ops.Max(), 10, 2, 6)
-    with pytest.raises(WindowError, match="chunk needs to be from 1 to 5 slices, got 0"):
+    with pytest.raises(WindowError, match="chunk must be from 1 to 5 slices, got 0"):
         make(ops.Max(), 10, 2, 0)
 
 
 def test_lengths_are_integers() -> None:
-    with pytest.raises(ValueTypeError, match=r"range needs to be an integer, got 2\.5"):
+    with pytest.raises(ValueTypeError, match=r"range must be an integer, got 2\.5"):
         Sba(ops.Max(), 2.5)  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from tests.reference.reference_cases import ALL, WITH_ANY, WITH_CONCAT, Make, in
 def test_evict_from_an_empty_window(make: Make) -> None:
     window = make(ops.Max() if make is SlickDeque else ops.Concat())
     for _ in range(2):
-        with pytest.raises(EmptyWindowError, match=r"^evict from an empty window$"):
+        with pytest.raises(EmptyWindowError, match=r"^cannot evict from an empty window$"):
             window.evict()
         window.check()
         window.insert("a")
@@ -28,10 +28,10 @@ def test_evict_from_an_empty_window(make: Make) -> None:
 def test_wrong_pairs() -> None:
     with pytest.raises(PairError) as error:
         SubtractOnEvict(ops.Max())
-    assert str(error.value) == "SubtractOnEvict needs an invertible operator; Max has no remove"
+    assert str(error.value) == "SubtractOnEvict needs an invertible operator, but Max has no remove"
     with pytest.raises(PairError) as error:
         SlickDeque(ops.Sum())
-    assert str(error.value) == "SlickDeque needs a selective operator; Sum has no newer_wins"
+    assert str(error.value) == "SlickDeque needs a selective operator, but Sum has no newer_wins"
     with pytest.raises(TypeError, match="Sum has no remove"):
         SubtractOnEvict(ops.Counting(ops.Sum()))
 
@@ -62,16 +62,16 @@ def test_an_operator_may_be_a_class_of_static_methods() -> None:
 @pytest.mark.parametrize("make", ALL)
 def test_slide_needs_a_window(make: Make) -> None:
     op = ops.Max() if make is SlickDeque else ops.Concat()
-    with pytest.raises(WindowError, match="slide needs window >= 1, got 0"):
+    with pytest.raises(WindowError, match="window must be at least 1, got 0"):
         make(op).slide("abc", 0)
 
 
 def test_bulk_evict_of_too_many() -> None:
     window = Amta(ops.Concat())
     window.insert("a")
-    with pytest.raises(EmptyWindowError, match="bulk_evict of 2 values from a window of 1"):
+    with pytest.raises(EmptyWindowError, match="cannot evict 2 values from a window of 1"):
         window.bulk_evict(2)
-    with pytest.raises(WindowError, match="bulk_evict needs m >= 0, got -1"):
+    with pytest.raises(WindowError, match="m must be at least 0, got -1"):
         window.bulk_evict(-1)
     window.bulk_evict(0)
     assert window.query() == "a"

@@ -197,11 +197,11 @@ def test_bad_input_leaves_the_window_as_it_was() -> None:
         window.prefix(9)
     with pytest.raises(EmptyWindowError, match="position 1 is not in the window"):
         window.update([0, 1], ["x", "y"])
-    with pytest.raises(WindowError, match="update got 1 positions but 2 values"):
+    with pytest.raises(WindowError, match="must have the same length, got 1 and 2"):
         window.update([0], ["x", "y"])
     with pytest.raises(WindowError, match="the same position twice"):
         window.update([0, 0], ["x", "y"])
-    with pytest.raises(WindowError, match="capacity needs to be >= 1, got 0"):
+    with pytest.raises(WindowError, match="capacity must be at least 1, got 0"):
         FlatFat(ops.Concat(), capacity=0)
     window.check()
     assert window.query() == "ac"

@@ -104,17 +104,17 @@ def test_copies_go_their_own_way() -> None:
 def test_bad_input() -> None:
     window = Sba.over_time(ops.Concat(), 6, 2, 1)
     window.push(5, "a")
-    with pytest.raises(TimeOrderError, match="time went backwards: 4 after 5"):
+    with pytest.raises(TimeOrderError, match="times must not go backwards, got 4 after 5"):
         window.push(4, "b")
     window.advance(7)
-    with pytest.raises(TimeOrderError, match="time went backwards: 6 after 7"):
+    with pytest.raises(TimeOrderError, match="times must not go backwards, got 6 after 7"):
         window.advance(6)
     window.check()
-    with pytest.raises(WindowError, match="range needs to be >= slide"):
+    with pytest.raises(WindowError, match="range must be at least slide"):
         Sba.over_time(ops.Concat(), 2, 6, 1)
-    with pytest.raises(WindowError, match="combine_time needs to be >= 0"):
+    with pytest.raises(WindowError, match="combine_time must be at least 0"):
         Sba.over_time(ops.Concat(), 6, 2, -1)
-    with pytest.raises(ValueTypeError, match=r"slide needs to be an integer, got 0\.5"):
+    with pytest.raises(ValueTypeError, match=r"slide must be an integer, got 0\.5"):
         Sba.over_time(ops.Concat(), 6, 0.5, 1)  # type: ignore[arg-type]
 
 

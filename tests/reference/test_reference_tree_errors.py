@@ -27,9 +27,9 @@ def refused(error: type[Exception], sentence: str, action: Callable[..., Any], *
 @pytest.mark.parametrize("make", TREES)
 def test_arities(make: Any) -> None:
     for arity in (1, 0, -3):
-        sentence = f"min_arity needs to be at least 2, got {arity}"
+        sentence = f"min_arity must be at least 2, got {arity}"
         refused(CapacityError, sentence, make, ops.Concat(), arity)
-    sentence = "max_arity needs to be at least twice min_arity, 8, got 7"
+    sentence = "max_arity must be at least 8 (twice min_arity), got 7"
     refused(CapacityError, sentence, make, ops.Concat(), 4, 7)
     with pytest.raises(ValueError, match="min_arity"):
         make(ops.Concat(), min_arity=1)
@@ -41,15 +41,15 @@ def test_times_that_are_none(make: Any) -> None:
     tree = plant(FIGURE_1, make)
     before = list(tree)
     for action in (lambda t: tree.insert(t, "x"), tree.evict, tree.bulk_evict):
-        refused(TimeOrderError, "the time is NaN", action, NAN)
+        refused(TimeOrderError, "the time must not be NaN", action, NAN)
         for none in (True, "1", None, 1j):
-            sentence = f"the time needs to be an int or a float, got {none!r}"
+            sentence = f"the time must be an int or a float, got {none!r}"
             refused(ValueTypeError, sentence, action, none)
-    refused(TimeOrderError, "times[2] is NaN", tree.bulk_insert, [1, 2, NAN], "abc")
-    sentence = "times[1] needs to be an int or a float, got False"
+    refused(TimeOrderError, "times[2] must not be NaN", tree.bulk_insert, [1, 2, NAN], "abc")
+    sentence = "times[1] must be an int or a float, got False"
     refused(ValueTypeError, sentence, tree.bulk_insert, [1, False], "ab")
-    refused(TimeOrderError, "since is NaN", tree.query, NAN, 4)
-    refused(TimeOrderError, "until is NaN", tree.query, 4, NAN)
+    refused(TimeOrderError, "since must not be NaN", tree.query, NAN, 4)
+    refused(TimeOrderError, "until must not be NaN", tree.query, 4, NAN)
     tree.check()
     assert list(tree) == before
 
@@ -58,7 +58,7 @@ def test_times_that_are_none(make: Any) -> None:
 def test_bulks_of_unequal_lengths(make: Any) -> None:
     tree = plant(FIGURE_1, make)
     before = list(tree)
-    sentence = "times and values differ in length: 3 and 2"
+    sentence = "times and values must have the same length, got 3 and 2"
     refused(ValueTypeError, sentence, tree.bulk_insert, [1, 2, 3], ["x", "y"])
     refused(ValueTypeError, sentence, tree.bulk_insert, [NAN, 2, 3], ["x", "y"])
     assert list(tree) == before
@@ -67,7 +67,7 @@ def test_bulks_of_unequal_lengths(make: Any) -> None:
 @pytest.mark.parametrize("make", TREES)
 def test_a_range_that_ends_before_it_starts(make: Any) -> None:
     for tree in (make(ops.Concat()), plant(FIGURE_1, make)):
-        refused(WindowError, "since is after until: 5 > 3", tree.query, 5, 3)
+        refused(WindowError, "since must not be after until, got 5 > 3", tree.query, 5, 3)
 
 
 @pytest.mark.parametrize("make", TREES)

@@ -164,9 +164,9 @@ def test_emits_that_a_definition_cannot_have_are_refused() -> None:
     slides = sf.rolling(on="ts", by="k", every="5s", total=sf.sum("x").over("10s"))
     with pytest.raises(DefinitionError, match="emit='revise' needs id="):
         Stages(TOTAL, SCHEMA, emit="revise")
-    with pytest.raises(ColumnError, match="no column 'number', which id names"):
+    with pytest.raises(ColumnError, match="no column 'number', which id= names"):
         Stages(TOTAL, SCHEMA, emit="revise", id="number")
-    with pytest.raises(DefinitionError, match="emit='arrival' gives one result a row"):
+    with pytest.raises(DefinitionError, match="emit='arrival' gives one result per row"):
         Stages(slides, SCHEMA, emit="arrival")
 
 

@@ -42,7 +42,7 @@ def test_another_operator_is_refused() -> None:
     a.insert(1)
     data = a.to_bytes()
     for wrong in (sf.sum(), sf.max(dtype="int64"), sf.var(dtype="int64"), user.made(user.Product)):
-        with refused(StateError, "written with sum of int64"):
+        with refused(StateError, "got bytes saved with sum of int64"):
             DabaLite.from_bytes(data, wrong)
     assert DabaLite.from_bytes(data, sf.sum("x", dtype="int64")).query() == 1  # columns may differ
     b = DabaLite(sf.var(ddof=0))
@@ -105,7 +105,7 @@ def test_a_local_operator_must_be_given() -> None:
     a = Recalc(user.made(Local))
     a.insert("x")
     data = a.to_bytes()
-    with refused(StateError, "Local", "give operators=[Local]"):
+    with refused(StateError, "Local", "pass operators=[Local]"):
         Recalc.from_bytes(data)
     assert Recalc.from_bytes(data, user.made(Local)).query() == "x"
     assert Recalc.from_bytes(data, operators=[Local]).query() == "x"  # type: ignore[list-item]
@@ -181,7 +181,7 @@ def test_nested_classes_and_missing_modules(module: Any, tmp_path: Path) -> None
     (tmp_path / "operators_of_mine.py").write_text("x = 1")
     sys.modules.pop("operators_of_mine")
     importlib.import_module("operators_of_mine")
-    with refused(StateError, "operators_of_mine.Outer.Inner", "does not have"):
+    with refused(StateError, "operators_of_mine.Outer.Inner", "does not define"):
         Recalc.from_bytes(data)
 
 
@@ -199,7 +199,7 @@ def test_looking_an_operator_up_runs_no_code(module: Any) -> None:
     mine.__getattr__ = lambda name: pytest.fail(f"asked for {name}")
     header, payload = opened(Recalc(mine.Words()).to_bytes())
     header["operator"]["name"] = "Other"
-    with refused(StateError, "operators_of_mine.Other", "does not have"):
+    with refused(StateError, "operators_of_mine.Other", "does not define"):
         Recalc.from_bytes(sealed(header, payload))
 
 
@@ -217,7 +217,7 @@ def test_operators_of_a_struct_may_be_given(module: Any) -> None:
 
 @pytest.mark.parametrize("wrong", ["Words", 5, None, ["Words"], [sf.sum], sf.sum()])
 def test_what_operators_takes(wrong: Any) -> None:
-    with refused(OperatorError, "operators is a list of operators"):
+    with refused(OperatorError, "operators must be a list of operators"):
         DabaLite.from_bytes(DabaLite(sf.sum()).to_bytes(), operators=wrong)
 
 

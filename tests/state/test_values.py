@@ -90,7 +90,7 @@ Point = collections.namedtuple("Point", "x y")
     ],
 )
 def test_other_types_are_refused(value: Any) -> None:
-    with refused(StateError, "cannot be written: give the operator dump and load"):
+    with refused(StateError, "cannot be saved; define dump and load in the operator"):
         dump_value(value)
     if not isinstance(value, list):
         with refused(StateError, type(value).__qualname__):
@@ -208,7 +208,7 @@ def test_without_dump_and_load() -> None:
     a = DabaLite(sf.operator(_Total)())
     a.to_bytes()  # an empty window has no state to write
     a.insert(2)
-    with refused(StateError, "a state of type Fraction", "give the operator dump and load"):
+    with refused(StateError, "a state of type Fraction", "define dump and load in the operator"):
         a.to_bytes()
     assert a.query() == (1, 2)
     collected = Recalc(sf.collect(dtype="object"))

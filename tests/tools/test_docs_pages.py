@@ -33,7 +33,7 @@ def test_what_is_stale_is_found_and_written(tmp_path: Path) -> None:
     assert pages.stale(tmp_path) == [picture, tmp_path / "page.md"]
     pages.write(tmp_path)
     assert pages.stale(tmp_path) == []
-    assert "Query n - 1 combines" in (tmp_path / "page.md").read_text()
+    assert "Query takes n - 1 combines" in (tmp_path / "page.md").read_text()
 
 
 def test_check_only_checks(capsys: pytest.CaptureFixture[str]) -> None:

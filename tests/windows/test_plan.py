@@ -58,7 +58,7 @@ def test_algorithm_is_obeyed(name: str) -> None:
         if name in fitting(operator):
             window = sf.Window(operator, sf.time(3), algorithm=name)
             assert window.plan.algorithm == name
-            assert "asked for" in window.explain()
+            assert "algorithm= requested it" in window.explain()
             assert "see its page" not in window.explain()
         else:
             with pytest.raises(PairError, match=r"needs an? (invertible|selective) operator"):

@@ -1,17 +1,17 @@
-"""The algorithms themselves, for people who study them.
+"""Expose the algorithms directly, for people who study them.
 
-Each keeps a window of values in order: `insert(value)` at the young end, `evict()` at the old
-end, `query()` for the fold of what is there (None when it is empty). `slide(values, window)` runs a
-whole column in native code. `check()` verifies the algorithm's numbered invariants; with
-`checked=True` the contents are kept beside it and every aggregate is verified too. With
-`counted=True`, `combines` says how often the operator was called.
+Each algorithm keeps a window of values in order. `insert(value)` adds a value at the young end,
+`evict()` removes the oldest one, and `query()` folds the window (None if it is empty).
+`slide(values, window)` runs a whole column in native code. `check()` verifies the algorithm's
+numbered invariants; with `checked=True` it also verifies every aggregate against a copy of the
+values. With `counted=True`, `combines` is the number of combine calls.
 
-`Sba` and `Pba` are different: range and slide are fixed, values leave by themselves, and `push`
+`Sba` and `Pba` are different: range and slide are fixed, old values leave automatically, and `push`
 returns a result at each slide.
 
-`Fiba` and `BTree` order values by time, which may come late: `insert(time, value)`, `evict(time)`,
-`bulk_insert(times, values)`, `bulk_evict(time)`, `query()` and `query(since, until)`.
-`KeyedWindows` keeps such a window for each of many keys.
+`Fiba` and `BTree` order values by time and accept late values: `insert(time, value)`,
+`evict(time)`, `bulk_insert(times, values)`, `bulk_evict(time)`, `query()` and
+`query(since, until)`. `KeyedWindows` keeps such a window for each of many keys.
 """
 
 from slidefold.algorithms.base import Algorithm
@@ -37,7 +37,7 @@ from slidefold.algorithms.in_order import (
 from slidefold.algorithms.keyed import KeyedWindows
 from slidefold.algorithms.trees import BTree, Fiba, Tree
 
-# Those with insert, evict and query, by their native names.
+# The algorithms with insert, evict and query, by native name.
 REGISTRY: dict[str, type[Algorithm]] = {
     cls.name: cls
     for cls in (
@@ -54,7 +54,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     )
 }
 
-# Those by time.
+# The algorithms that order values by time, by native name.
 TREES: dict[str, type[Tree]] = {cls.name: cls for cls in (Fiba, BTree)}
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What all in-order algorithms share."""
+"""Base class of the in-order algorithms."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from slidefold.definition.operators import Operator
 from slidefold.errors import OperatorError
 from slidefold.state import Operators, operator_header, require_options, saving
 
-# Of structures that are made at their full size: the smallest states take 32 GiB then.
+# The limit for structures that allocate their full size at once: 32 GiB with the smallest states.
 MOST_SLOTS = 2**31
 
 
 def whole(number: object) -> int | None:
-    """Return a number as an integer, and None if it is not one."""
+    """Return a number as an integer, or None if it is not an integer."""
     if isinstance(number, bool):
         return None
     try:
@@ -25,7 +25,7 @@ def whole(number: object) -> int | None:
 
 
 class Algorithm(_native.Aggregator):
-    """What all in-order algorithms share. Use a subclass."""
+    """Base class of the in-order algorithms. Use a subclass."""
 
     name: ClassVar[str]
     _options_types: ClassVar[dict[str, type]] = {"checked": bool, "counted": bool}
@@ -49,11 +49,11 @@ class Algorithm(_native.Aggregator):
     def from_bytes(
         cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
     ) -> Self:
-        """Make an algorithm from its state; it goes on exactly as the saved one would have.
+        """Restore an algorithm from its saved state; it continues where the saved one stopped.
 
-        An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
-        this class is a `StateError`.
+        Bytes never import anything. A user operator must be in a module that is already imported,
+        or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
+        not the state of this class.
         """
         return saving.from_bytes(cls, data, operator, operators)
 
@@ -73,13 +73,13 @@ class Algorithm(_native.Aggregator):
     def _made(cls, header: dict[str, Any], operator: Operator, room: int) -> Self:
         options = require_options(header, cls._options_types)
         cls._require(options, room)
-        made = cls.__new__(cls)
-        made._setup(operator, options)
-        return made
+        restored = cls.__new__(cls)
+        restored._setup(operator, options)
+        return restored
 
     @classmethod
     def _require(cls, options: dict[str, Any], room: int) -> None:
-        """Check options that were saved, with a payload of `room` bytes."""
+        """Check saved options against a payload of `room` bytes."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.operator}, {len(self)} values>"

@@ -1,4 +1,4 @@
-"""Sba and Pba: boundary aggregation, for windows of a fixed range that move by a fixed slide."""
+"""Sba and Pba: boundary aggregation for windows with a fixed range and a fixed slide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMED = {**_WINDOW, "timed": bool, "combine_time": float}
 
 
 def optimal_chunk_rows(range: int, slide: int = 1) -> int:
-    """The best chunk, in slices, for a window of rows (Theorem 1 of the PBA paper).
+    """Return the best chunk size in slices for a rows window (Theorem 1 of the PBA paper).
 
     >>> optimal_chunk_rows(10, 2), optimal_chunk_rows(2**5), optimal_chunk_rows(2**20)
     (4, 17, 524289)
@@ -27,9 +27,9 @@ def optimal_chunk_rows(range: int, slide: int = 1) -> int:
 
 
 def optimal_chunk_time(range: float, slide: float, combine_time: float) -> int:
-    """The best chunk, in slices, for a window of time (Theorem 2), all times in one unit.
+    """Return the best chunk size in slices for a time window (Theorem 2 of the PBA paper).
 
-    `combine_time` is how long one combine takes.
+    `combine_time` is the duration of one combine. All three arguments use the same unit.
 
     >>> optimal_chunk_time(3600.0, 10.0, 1e-7), optimal_chunk_time(3600.0, 1.0, 0.1)
     (360, 3301)
@@ -54,17 +54,18 @@ def _require_window(range: int, slide: int, chunk: int | None = None) -> None:
         if whole < 1:
             raise WindowError(f"{name} must be at least 1, got {value!r}")
         if whole >= 2**62:
-            raise WindowError(f"{name} must be below 2**62, got a larger one")
+            raise WindowError(f"{name} must be less than 2**62, got {whole}")
     if range < slide:
         raise WindowError(f"range must be at least slide, got range {range}, slide {slide}")
     if range // slide > MOST_SLOTS:
         raise WindowError(
-            f"a window of {range // slide:,} slides has more than {MOST_SLOTS:,}: take longer ones"
+            f"range must be at most {MOST_SLOTS:,} slides, got {range // slide:,}; use a longer "
+            "slide"
         )
 
 
 class Boundary(_native.BoundaryCore):
-    """What Sba and Pba share. Use one of them."""
+    """Base class of Sba and Pba. Use a subclass."""
 
     name: ClassVar[str]
 
@@ -93,11 +94,12 @@ class Boundary(_native.BoundaryCore):
         chunk: int | None = None,
         counted: bool = False,
     ) -> Self:
-        """Windows of time, `[end - range, end)` at each multiple of `slide`; times are integers.
+        """Create time windows `[end - range, end)`, one for each multiple `end` of `slide`.
 
-        `push(time, value)` and `advance(time)` return the list of `(end, result)` of the windows
-        that this time closes; windows without values are not reported. `combine_time`, how long a
-        combine takes in the same unit, decides the chunk (Theorem 2).
+        Times are integers. `push(time, value)` and `advance(time)` return a list of `(end, result)`
+        for the windows that this time closes. Windows without values are not reported.
+        `combine_time`, the duration of one combine in the same unit, sets the chunk size
+        (Theorem 2).
 
         >>> import slidefold as sf
         >>> a = Sba.over_time(sf.concat(), range=10, slide=5)
@@ -130,11 +132,11 @@ class Boundary(_native.BoundaryCore):
     def from_bytes(
         cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
     ) -> Self:
-        """Make an aggregator from its state; it goes on exactly as the saved one would have.
+        """Restore an aggregator from its saved state; it continues where the saved one stopped.
 
-        An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
-        this class is a `StateError`.
+        Bytes never import anything. A user operator must be in a module that is already imported,
+        or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
+        not the state of this class.
         """
         return saving.from_bytes(cls, data, operator, operators)
 
@@ -159,9 +161,9 @@ class Boundary(_native.BoundaryCore):
         if timed:
             optimal_chunk_time(range, slide, options["combine_time"])
         require_room(range // slide, room)
-        made = cls.__new__(cls)
-        made._setup(operator, options)
-        return made
+        restored = cls.__new__(cls)
+        restored._setup(operator, options)
+        return restored
 
     def __repr__(self) -> str:
         window = f"W[{self._options['range']}, {self._options['slide']}]"
@@ -169,11 +171,11 @@ class Boundary(_native.BoundaryCore):
 
 
 class Sba(Boundary):
-    """Sequential boundary aggregation: at most 3 combines a slide, and b-2 when a chunk ends.
+    """Sequential boundary aggregation: at most 3 combines per slide, plus b-2 when a chunk ends.
 
-    `push(value)` returns the result at each slide boundary once `range` values were seen, else
-    None; `query()` is the last of these results. `slide(values)` runs a whole column: one result a
-    slide, the first ones of what is there.
+    After the first `range` values, `push(value)` returns the result at each slide boundary, and
+    None otherwise. `query()` returns the last of these results. `slide(values)` runs a whole column
+    and returns one result per slide; the first results cover windows that are not yet full.
 
     >>> import slidefold as sf
     >>> a = Sba(sf.max(), range=4, slide=2)
@@ -187,9 +189,9 @@ class Sba(Boundary):
 
 
 class Pba(Boundary):
-    """Parallel boundary aggregation: Sba whose second pass over a chunk runs on a second thread.
+    """Parallel boundary aggregation: Sba with the second pass over a chunk on a second thread.
 
-    Operators that may call Python or fail run as Sba, and so do chunks too short for a hand-over.
+    Operators that may call Python or raise run as Sba, and so do chunks too short to hand over.
 
     >>> import slidefold as sf
     >>> a = Pba(sf.max(), range=3)

@@ -1,4 +1,4 @@
-"""FlatFat: the Reactive Aggregator, with its positions and batches."""
+"""FlatFat: the Reactive Aggregator, with positions and batches."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from slidefold.state import require_room
 
 
 class FlatFat(Algorithm):
-    """The Reactive Aggregator: a flat tree over a ring. O(log n) combines a step; 2c-1 states.
+    """The Reactive Aggregator: a flat tree over a ring. O(log n) combines per step; 2c-1 states.
 
-    The ring grows, shrinks and compacts by itself, or has a fixed `capacity`. Each value has a
-    position, which `insert` returns: values may leave from anywhere and may be replaced. With
-    `batch=True` the tree is repaired only when a result is asked for, or by `trigger()`.
+    The ring grows, shrinks and compacts automatically, unless `capacity` is fixed. `insert` returns
+    the position of a value, which can later be evicted or updated at that position. With
+    `batch=True` the tree is repaired only by a query or by `trigger()`.
 
     >>> import slidefold as sf
     >>> a = FlatFat(sf.concat())
@@ -45,7 +45,7 @@ class FlatFat(Algorithm):
         room = 0 if capacity is None else whole(capacity)
         if room is None or (capacity is not None and not 1 <= room <= MOST_SLOTS):
             raise CapacityError(
-                f"FlatFat needs a whole capacity from 1 to {MOST_SLOTS:,}, got {capacity!r}"
+                f"capacity must be an integer from 1 to {MOST_SLOTS:,}, got {capacity!r}"
             )
         options = {"checked": checked, "counted": counted, "batch": batch}
         self._setup(operator, {**options, "capacity": room})
@@ -53,7 +53,9 @@ class FlatFat(Algorithm):
     @classmethod
     def _require(cls, options: dict[str, Any], room: int) -> None:
         if not 0 <= options["capacity"] <= MOST_SLOTS:
-            raise CapacityError("a capacity that FlatFat does not take")
+            raise CapacityError(
+                f"capacity must be from 0 to {MOST_SLOTS:,}, got {options['capacity']}"
+            )
         require_room(options["capacity"], room)
 
     def insert(self, value: Any) -> int:  # type: ignore[override]
@@ -71,36 +73,37 @@ class FlatFat(Algorithm):
         """Replace the values at several positions, repairing each affected node once."""
         if len(positions) != len(values):
             raise ValueTypeError(
-                f"positions and values differ in length: {len(positions)} and {len(values)}"
+                "positions and values must have the same length, "
+                f"got {len(positions)} and {len(values)}"
             )
         self._update([_position(position) for position in positions], list(values))
 
     def trigger(self) -> None:
-        """Repair the tree now, if events were batched."""
+        """Repair the tree now if changes were batched."""
         self._trigger()
 
     def aggregate(self) -> Any:
-        """The fold of the whole window: the same as `query`."""
+        """Return the fold of the whole window, as `query` does."""
         return self.query()
 
     def prefix(self, position: int) -> Any:
-        """The fold from the oldest value up to the one at `position`, in O(log n)."""
+        """Return the fold from the oldest value to the one at `position`, in O(log n)."""
         return self._prefix(_position(position))
 
     def suffix(self, position: int) -> Any:
-        """The fold from the value at `position` up to the youngest, in O(log n)."""
+        """Return the fold from the value at `position` to the youngest, in O(log n)."""
         return self._suffix(_position(position))
 
     @property
     def capacity(self) -> int:
-        """How many values the ring has room for."""
+        """Return the number of slots in the ring."""
         return self._capacity()
 
 
 def _position(position: int) -> int:
     number = whole(position)
     if number is None:
-        raise ValueTypeError(f"a position is an integer, got {position!r}")
+        raise ValueTypeError(f"position must be an integer, got {position!r}")
     if not 0 <= number < 2**64:
         raise EmptyWindowError(f"no value at position {number}")
     return number

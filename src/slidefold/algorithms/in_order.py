@@ -1,4 +1,4 @@
-"""The queues and trees that take insert, evict and query in any order."""
+"""The in-order algorithms: insert, evict and query may be called in any sequence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from slidefold.errors import ValueTypeError
 
 
 class Recalc(Algorithm):
-    """The oracle: folds everything again for each query. n-1 combines a query, n states.
+    """The oracle: folds the whole window for each query. n-1 combines per query; n states.
 
     >>> import slidefold as sf
     >>> a = Recalc(sf.concat())
@@ -19,7 +19,7 @@ class Recalc(Algorithm):
 
 
 class SubtractOnEvict(Algorithm):
-    """A running total; invertible operators only. 1 combine an insert, 1 remove an evict.
+    """A running total, for invertible operators only. 1 combine per insert, 1 remove per evict.
 
     >>> import slidefold as sf
     >>> a = SubtractOnEvict(sf.sum(dtype="int64"))
@@ -31,13 +31,13 @@ class SubtractOnEvict(Algorithm):
 
 
 class TwoStacks(Algorithm):
-    """Two stacks with aggregates. An insert 1 combine, an evict amortised 1, worst n; 2n states."""
+    """Two aggregate stacks. 1 combine per insert, amortised 1 (worst n) per evict; 2n states."""
 
     name = "two_stacks"
 
 
 class TwoStacksLite(Algorithm):
-    """Two-Stacks in one queue. 1 combine an insert, amortised 1 (worst n) an evict; n+1 states.
+    """Two-Stacks in one queue. 1 combine per insert, amortised 1 (worst n) per evict; n+1 states.
 
     >>> import slidefold as sf, numpy as np
     >>> TwoStacksLite(sf.sum()).slide(np.array([1.0, 2.0, 4.0, 8.0]), 2)
@@ -48,13 +48,13 @@ class TwoStacksLite(Algorithm):
 
 
 class Daba(Algorithm):
-    """Worst-case constant time: at most 4 combines an insert, 3 an evict; 2n states."""
+    """Worst-case constant time: at most 4 combines per insert, 3 per evict; 2n states."""
 
     name = "daba"
 
 
 class DabaLite(Algorithm):
-    """Worst-case constant time: at most 3 combines an insert, 2 an evict; n+2 states.
+    """Worst-case constant time: at most 3 combines per insert, 2 per evict; n+2 states.
 
     >>> import slidefold as sf
     >>> a = DabaLite(sf.max())
@@ -67,13 +67,13 @@ class DabaLite(Algorithm):
 
 
 class FlatFit(Algorithm):
-    """Skip pointers over a ring. Inserts and evicts are free, a query amortised 3 (worst n)."""
+    """Skip pointers over a ring. Inserts and evicts are free; amortised 3 (worst n) per query."""
 
     name = "flat_fit"
 
 
 class Amta(Algorithm):
-    """Perfect trees over the window. Amortised constant, worst O(log n); about 2n states.
+    """Perfect trees over the window. Amortised O(1), worst O(log n); about 2n states.
 
     >>> import slidefold as sf
     >>> a = Amta(sf.concat())
@@ -88,11 +88,11 @@ class Amta(Algorithm):
         """Remove the `count` oldest values, in O(log n) steps."""
         number = whole(count)
         if number is None or number < 0:
-            raise ValueTypeError(f"bulk_evict needs a whole count >= 0, got {count!r}")
+            raise ValueTypeError(f"bulk_evict needs an integer count >= 0, got {count!r}")
         self._bulk_evict(min(number, 2**63))
 
 
 class SlickDeque(Algorithm):
-    """Keeps what may still win; selective operators only. Amortised < 2 comparisons an insert."""
+    """A deque of possible winners; selective operators. Amortised < 2 comparisons per insert."""
 
     name = "slick_deque"

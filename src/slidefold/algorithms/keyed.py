@@ -1,4 +1,4 @@
-"""Time windows of many keys: whole batches in, one answer a row out."""
+"""Time windows of many keys: whole batches in, one result per row out."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ from slidefold.state import (
 
 
 class KeyedWindows(_native.KeyedCore):
-    """A time window for each of many keys, compact for millions of keys with a few entries each.
+    """Time windows of many keys, compact for millions of keys with a few entries each.
 
-    `push(keys, times, values)` takes a whole batch in one native call and returns one result a
-    row, a pyarrow array (a list, where Arrow has no type for the results): as if the whole batch
-    were inserted first, row i gets the window of its key that ends at its own time. Then everything
-    leaves that no window after the watermark needs, and keys without entries are forgotten. The
-    watermark is what `push(..., watermark=)` and `advance` say, or with `lateness=` just before the
-    newest time of all keys less the lateness. Rows at or before the watermark are late: dropped,
-    counted in `late` and null in the result, or with `late="raise"` an error. Equal times of a key
-    combine in the order of their rows.
+    `push(keys, times, values)` inserts a whole batch in one native call. It returns one result per
+    row as a pyarrow array, or as a list if Arrow has no type for the results. The batch is inserted
+    first; then each row gets the result of its key's window that ends at the row's time. Then all
+    entries that no window after the watermark needs are evicted, and keys without entries are
+    removed.
 
-    Keys are integers or strings, times integers, floats or numpy datetimes, as the window says.
+    `push(..., watermark=)` and `advance` set the watermark. With `lateness=`, the watermark is just
+    before the newest time of all keys minus the lateness. Rows at or before the watermark are late:
+    they are dropped, counted in `late` and null in the result; with `late="raise"` they raise an
+    error. Equal times of a key combine in row order.
+
+    Keys are integers or strings. Times are integers, floats or numpy datetimes, to match the
+    window.
 
     >>> import slidefold as sf
     >>> spend = KeyedWindows(sf.sum(), sf.time(10), lateness=5)
@@ -57,13 +60,16 @@ class KeyedWindows(_native.KeyedCore):
     ) -> None:
         if not isinstance(operator, Operator):
             raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
-        if isinstance(operator, StructOperator):  # a batch would not tell NaN from no value
-            raise OperatorError("a keyed set takes no struct: make a set for each of its parts")
+        if isinstance(operator, StructOperator):  # a batch cannot distinguish NaN from no value
+            raise OperatorError(
+                "KeyedWindows does not accept struct(); create one KeyedWindows for each of its "
+                "parts"
+            )
         timed: Any = window_of(window)
         if not timed.in_time:
             raise WindowError(f"expected a time window, such as sf.time('1h'), got {timed}")
         if late not in ("drop", "raise"):
-            raise WindowError(f"late is 'drop' or 'raise', got {late!r}")
+            raise WindowError(f"late must be 'drop' or 'raise', got {late!r}")
         self.operator = operator
         self.window = timed
         lateness = None if lateness is None else lateness_of(lateness)
@@ -73,10 +79,11 @@ class KeyedWindows(_native.KeyedCore):
         super().__init__(operator, self._rule, lateness is not None)
 
     def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
-        """Insert a batch, answer each row, then evict by the watermark. All or nothing.
+        """Insert a batch, return one result per row, then evict by the watermark.
 
-        Keys, times and values are lists, arrays, or columns of Arrow, pandas or Polars; a None is
-        refused. An operator over several columns takes a tuple of them.
+        Keys, times and values are lists, arrays, or columns of Arrow, pandas or Polars, without
+        nulls. For an operator over several columns, pass a tuple of columns. If an error is raised,
+        nothing is inserted.
         """
         results, valid = self._push(
             native_keys(keys), self._times(times), _plain(values), watermark, self._late == "raise"
@@ -84,15 +91,18 @@ class KeyedWindows(_native.KeyedCore):
         return _results(results, valid)
 
     def query(self, key: int | str, at: Any = None) -> Any:
-        """Return a key's window that ends at a time: now, unless told; None if it is empty."""
+        """Return the result of a key's window that ends at a time, by default now.
+
+        The result is None if the window is empty.
+        """
         return self._query(key, at)
 
     def advance(self, watermark: Any) -> None:
-        """Drop, from all keys, what no window after the watermark needs."""
+        """Drop the entries of all keys that no window after the watermark needs."""
         self._advance(watermark)
 
     def evict(self, key: int | str, time: Any) -> bool:
-        """Retract what a key has at a time; False if there is nothing."""
+        """Retract a key's entry at a time; return False if there is none."""
         return self._evict(key, time)
 
     def keys(self) -> list[Any]:
@@ -108,11 +118,11 @@ class KeyedWindows(_native.KeyedCore):
     def from_bytes(
         cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
     ) -> Self:
-        """Make a set from its state; it goes on exactly as the saved one would have.
+        """Restore keyed windows from their saved state; they continue where the saved ones stopped.
 
-        An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
-        this class is a `StateError`.
+        Bytes never import anything. A user operator must be in a module that is already imported,
+        or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
+        not the state of this class.
         """
         return saving.from_bytes(cls, data, operator, operators)
 
@@ -145,7 +155,7 @@ class KeyedWindows(_native.KeyedCore):
     def _times(self, times: Any) -> Any:
         array = np.asarray(times)
         if array.ndim != 1:
-            raise ValueTypeError(f"times are one-dimensional, got {array.ndim} dimensions")
+            raise ValueTypeError(f"times must be one-dimensional, got {array.ndim} dimensions")
         kind = array.dtype.kind
         if self.window.datetimes:
             if array.size == 0:
@@ -154,13 +164,13 @@ class KeyedWindows(_native.KeyedCore):
                 return _instants(array)
             if kind != "M":
                 raise ValueTypeError(
-                    f"this set counts in durations, so times are datetime64, got {array.dtype}"
+                    f"the window is a duration, so times must be datetime64, got {array.dtype}"
                 )
             return _microseconds(array)
         if array.size == 0:
             return array.astype(np.float64 if self._real else np.int64)
         if kind == "f" and not self._turn_real():
-            raise ValueTypeError("this set counts in integers, got float times")
+            raise ValueTypeError("times must be integers, as in earlier batches, got floats")
         if kind == "f" and array.dtype.itemsize <= 8:
             return np.ascontiguousarray(array, np.float64)
         if kind in "iu" and not (kind == "u" and array.max() >= 2**63):
@@ -168,8 +178,8 @@ class KeyedWindows(_native.KeyedCore):
                 return np.ascontiguousarray(array, np.int64)
             if np.abs(array).max() <= 2**53:
                 return np.ascontiguousarray(array, np.float64)
-            raise ValueTypeError("integer times beyond 2**53 do not mix with floats")
-        raise ValueTypeError(f"times are int64 or float64, got {array.dtype}")
+            raise ValueTypeError("integer times beyond 2**53 cannot be mixed with float times")
+        raise ValueTypeError(f"times must be int64 or float64, got {array.dtype}")
 
 
 def _results(results: Any, valid: Any) -> Any:
@@ -179,13 +189,13 @@ def _results(results: Any, valid: Any) -> Any:
         return pa.array(results, mask=~valid)
     try:
         return pa.array(results)
-    # Integers beyond 64 bits are an OverflowError.
+    # Integers beyond 64 bits raise OverflowError.
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return results
 
 
 def _plain(values: Any) -> Any:
-    """Return columns of pandas, Polars and Arrow as arrays of numbers, others as lists."""
+    """Convert columns of pandas, Polars and Arrow to arrays of numbers, or else to lists."""
     if isinstance(values, tuple):
         return tuple(_plain(column) for column in values)
     kind = type(values).__module__.partition(".")[0]
@@ -200,57 +210,57 @@ def _plain(values: Any) -> Any:
 
 
 def _instants(array: Any) -> Any:
-    """Turn datetimes, naive ones taken for UTC, into microseconds since 1970."""
+    """Convert datetimes to microseconds since 1970; naive datetimes are UTC."""
     import pyarrow as pa
 
     try:
-        found = pa.array(array.tolist(), pa.timestamp("us", "UTC"))
+        instants = pa.array(array.tolist(), pa.timestamp("us", "UTC"))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         reason = str(error).splitlines()[0]
-        said = f"this set counts in durations, so times are datetimes: {reason}"
-        raise ValueTypeError(said) from None
-    if found.null_count:
-        row = found.is_null().to_pylist().index(True)
-        raise ValueTypeError(f"a time is due, got None at row {row}")
-    return np.ascontiguousarray(found.cast(pa.int64()).to_numpy())
+        message = f"the window is a duration, so times must be datetimes: {reason}"
+        raise ValueTypeError(message) from None
+    if instants.null_count:
+        row = instants.is_null().to_pylist().index(True)
+        raise ValueTypeError(f"expected a time, got None at row {row}")
+    return np.ascontiguousarray(instants.cast(pa.int64()).to_numpy())
 
 
 def _microseconds(array: Any) -> Any:
     whole = array.astype("datetime64[us]")
     if np.isnat(whole).any():
-        raise ValueTypeError(f"a time is due, got NaT at row {int(np.isnat(whole).argmax())}")
+        raise ValueTypeError(f"expected a time, got NaT at row {int(np.isnat(whole).argmax())}")
     if (whole.astype(array.dtype) != array).any():
-        raise ValueTypeError("times in whole microseconds are due, got finer ones")
+        raise ValueTypeError("expected times in whole microseconds, got fractions of one")
     return np.ascontiguousarray(whole.view(np.int64))
 
 
 def native_keys(keys: Any) -> Any:
-    """Turn keys into integers, or into codes and their texts end to end."""
+    """Convert keys to integers, or to codes and the concatenated texts they stand for."""
     import pyarrow as pa
 
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "iu" and keys.ndim == 1:
         if keys.dtype.kind == "u" and keys.size and keys.max() >= 2**63:
-            raise ValueTypeError("integer keys are int64, got larger ones")
+            raise ValueTypeError("integer keys must fit in int64, got a larger one")
         return np.ascontiguousarray(keys, np.int64)
     try:
         array = keys if isinstance(keys, (pa.Array, pa.ChunkedArray)) else pa.array(keys)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ValueTypeError(f"keys are all integers or all strings: {error}") from None
+        raise ValueTypeError(f"keys must be all integers or all strings: {error}") from None
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if len(array) == 0:
         return np.empty(0, np.int64)
     if array.null_count:
         row = next(i for i, ok in enumerate(array.is_valid()) if not ok.as_py())
-        raise ValueTypeError(f"a key is due, got None at row {row}")
+        raise ValueTypeError(f"expected a key, got None at row {row}")
     if pa.types.is_integer(array.type):
         if pa.types.is_uint64(array.type) and array.to_numpy().max() >= 2**63:
-            raise ValueTypeError("integer keys are int64, got larger ones")
+            raise ValueTypeError("integer keys must fit in int64, got a larger one")
         return np.ascontiguousarray(array.cast(pa.int64()).to_numpy())
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        raise ValueTypeError(f"keys are integers or strings, got {array.type}")
+        raise ValueTypeError(f"keys must be integers or strings, got {array.type}")
     encoded = array.cast(pa.large_string()).dictionary_encode()
     texts = encoded.dictionary
     _, offsets, letters = texts.buffers()

@@ -1,4 +1,4 @@
-"""The trees by time: FiBA, which takes late data, and the classic B-tree it is measured against."""
+"""Trees ordered by time: FiBA, which accepts late data, and its baseline, the classic B-tree."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MAX_ARITY = 1024
 
 
 def times_array(times: Any) -> Any:
-    """Turn times into what the native core takes: an array of int64 or float64."""
+    """Convert times for the native core: to an array of int64 or float64, or to a list."""
     array = np.asarray(times)
     if array.ndim != 1:
-        raise ValueTypeError(f"times are one-dimensional, got {array.ndim} dimensions")
+        raise ValueTypeError(f"times must be one-dimensional, got {array.ndim} dimensions")
     kind = array.dtype.kind
     if array.size == 0:
         return array.astype(np.int64)
@@ -30,11 +30,11 @@ def times_array(times: Any) -> Any:
         return np.ascontiguousarray(array, np.float64)
     if kind == "O" or isinstance(times, (list, tuple)):
         return list(times)
-    raise ValueTypeError(f"times are int64 or float64, got {array.dtype}")
+    raise ValueTypeError(f"times must be int64 or float64, got {array.dtype}")
 
 
 class Tree(_native.TreeCore):
-    """What both trees share. Use a subclass."""
+    """Base class of Fiba and BTree. Use a subclass."""
 
     name: ClassVar[str]
 
@@ -48,11 +48,11 @@ class Tree(_native.TreeCore):
     ) -> None:
         least = whole(min_arity)
         if least is None or least < 2:
-            raise CapacityError(f"min_arity needs to be at least 2, got {min_arity!r}")
+            raise CapacityError(f"min_arity must be an integer of at least 2, got {min_arity!r}")
         most = self._default_max_arity(least) if max_arity is None else whole(max_arity)
         if most is None or not 2 * least <= most <= MAX_ARITY:
             raise CapacityError(
-                f"max_arity needs to be from {2 * least} (twice min_arity) to {MAX_ARITY}, "
+                f"max_arity must be an integer from {2 * least} (twice min_arity) to {MAX_ARITY}, "
                 f"got {most if max_arity is None else max_arity!r}"
             )
         self._setup(operator, {"min_arity": least, "max_arity": most, "counted": counted})
@@ -70,27 +70,27 @@ class Tree(_native.TreeCore):
 
     @property
     def min_arity(self) -> int:
-        """The fewest children of a node that is neither the root nor on a spine."""
+        """Return the fewest children of a node that is neither the root nor on a spine."""
         return int(self._options["min_arity"])
 
     @property
     def max_arity(self) -> int:
-        """The most children of a node."""
+        """Return the most children of a node."""
         return int(self._options["max_arity"])
 
     def bulk_insert(self, times: Any, values: Any) -> None:
-        """Add many values at once: sorted stably by time, equal times combine in their order.
+        """Add many values at once, in any order; equal times combine in the given order.
 
-        Nothing is added if one of them is refused.
+        If one value is rejected, nothing is added.
         """
         self._bulk_insert(times_array(times), values)
 
     def slide(self, times: Any, values: Any, range: int, *, bulk: int = 1) -> Any:
-        """Run a fresh tree over a whole column natively, in bulks of `bulk` rows.
+        """Run a new tree over a whole column in native code, in bulks of `bulk` rows.
 
-        Rows come in the order given, late ones too. After each bulk, everything that is `range` or
-        more older than the youngest leaves at once, and the rest is folded: one result a bulk.
-        Times are integers. Rows after the last full bulk are left out.
+        Rows are inserted in the given order, late rows included. After each bulk, values that are
+        older than the youngest by `range` or more are evicted, and the rest is folded: one result
+        per bulk. Times are integers. Rows after the last full bulk are ignored.
 
         >>> import slidefold as sf
         >>> Fiba(sf.concat()).slide([1, 3, 2, 4], ["a", "c", "b", "d"], 2)
@@ -98,16 +98,16 @@ class Tree(_native.TreeCore):
         """
         array = times_array(times)
         if not isinstance(array, np.ndarray) or array.dtype != np.int64:
-            raise ValueTypeError("slide takes integer times")
+            raise ValueTypeError("times must be integers for slide, got floats or objects")
         length, size = whole(range), whole(bulk)
         if length is None or not 1 <= length < 2**63:
-            raise WindowError(f"slide needs a whole range >= 1, got {range!r}")
+            raise WindowError(f"range must be an integer >= 1, got {range!r}")
         if size is None or not 1 <= size < 2**63:
-            raise WindowError(f"slide needs a whole bulk >= 1, got {bulk!r}")
+            raise WindowError(f"bulk must be an integer >= 1, got {bulk!r}")
         return self._slide(array, values, length, size)
 
     def __iter__(self) -> Iterator[tuple[int | float, Any]]:
-        """Walk over (time, result of what is at that time), in time order, as it is now."""
+        """Iterate over a snapshot of (time, result at that time) in time order."""
         return iter(self._items())
 
     copy = __copy__ = saving.copy
@@ -119,11 +119,11 @@ class Tree(_native.TreeCore):
     def from_bytes(
         cls, data: bytes, operator: Operator | None = None, *, operators: Operators = ()
     ) -> Self:
-        """Make a tree from its state; it goes on exactly as the saved one would have.
+        """Restore a tree from its saved state; it continues exactly where the saved one stopped.
 
-        An operator of your own is found in its module if that is imported already, or in the list
-        `operators`, or it is `operator`: bytes never import anything. Anything but the state of
-        this class is a `StateError`.
+        Bytes never import anything. A user operator must be in a module that is already imported,
+        or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
+        not the state of this class.
         """
         return saving.from_bytes(cls, data, operator, operators)
 
@@ -144,23 +144,27 @@ class Tree(_native.TreeCore):
         types = {"min_arity": int, "max_arity": int, "counted": bool}
         options = require_options(header, types)
         if not 4 <= 2 * options["min_arity"] <= options["max_arity"] <= MAX_ARITY:
-            raise CapacityError("arities that a tree does not take")
-        made = cls.__new__(cls)
-        made._setup(operator, options)
-        return made
+            raise CapacityError(
+                f"expected 4 <= 2 * min_arity <= max_arity <= {MAX_ARITY}, "
+                f"got min_arity {options['min_arity']} and max_arity {options['max_arity']}"
+            )
+        restored = cls.__new__(cls)
+        restored._setup(operator, options)
+        return restored
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.operator}, {len(self)} times>"
 
 
 class Fiba(Tree):
-    """The finger B-tree: events may come and go anywhere in time.
+    """The finger B-tree: inserts and evicts values at any time.
 
-    With n times and an event d times away from the nearer end: `insert` and `evict` take amortised
-    O(log d), so O(1) in order, worst O(log n). `query()` is at most 2 combines, `query(since,
-    until)` O(log d). `bulk_insert` of m takes O(log d + m(1 + log(1 + d/m))), `bulk_evict` of m
-    O(log m). Equal times combine, in the order of their arrival. A node has `min_arity` to
-    `max_arity` children (4 times `min_arity` unless given), on the spines at least 2.
+    n is the number of times and d is the distance of an event from the nearer end. `insert` and
+    `evict` take amortised O(log d), worst O(log n); in order that is O(1). `query()` takes at most
+    2 combines and `query(since, until)` O(log d). `bulk_insert` of m values takes
+    O(log d + m(1 + log(1 + d/m))) and `bulk_evict` of m values O(log m). Values at equal times
+    combine in arrival order. A node has `min_arity` to `max_arity` children, by default up to
+    4 times `min_arity`, and at least 2 on the spines.
 
     >>> import slidefold as sf
     >>> t = Fiba(sf.concat())
@@ -181,7 +185,7 @@ class Fiba(Tree):
 
 
 class BTree(Tree):
-    """The classic B-tree with aggregates: O(log n) wherever an event is; the baseline of `Fiba`.
+    """The classic B-tree with aggregates: O(log n) at any time; the baseline of `Fiba`.
 
     >>> import slidefold as sf
     >>> t = BTree(sf.sum())

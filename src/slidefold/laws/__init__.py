@@ -1,4 +1,4 @@
-"""The laws that algorithms rely on, tested: `slidefold.check`."""
+"""Test the laws that algorithms rely on: `slidefold.check`."""
 
 from slidefold.laws.checking import Report, check
 

@@ -1,4 +1,4 @@
-"""An operator's functions one by one, in plain Python or in native code, for the laws to call."""
+"""Call an operator's functions one by one, in plain Python or in native code."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from slidefold.errors import ValueTypeError
 
 
 class Algebra(Protocol):
-    """The functions of an operator over states of some kind."""
+    """The functions of an operator."""
 
-    has: frozenset[str]  # of identity, remove, newer_wins
+    has: frozenset[str]  # which of identity, remove and newer_wins exist
 
     def identity(self) -> Any:
-        """The neutral state."""
+        """Return the neutral state."""
         ...
 
     def lift(self, value: Any) -> Any:
-        """The state of one value."""
+        """Return the state of one value."""
         ...
 
     def combine(self, older: Any, newer: Any) -> Any:
-        """The state of both."""
+        """Return the state of both."""
         ...
 
     def lower(self, state: Any) -> Any:
-        """The result."""
+        """Return the result."""
         ...
 
     def remove(self, whole: Any, older: Any) -> Any:
-        """The whole without its older part."""
+        """Return the whole without its older part."""
         ...
 
     def newer_wins(self, older: Any, newer: Any) -> bool:
-        """Whether combine returns the newer one."""
+        """Tell whether combine returns the newer state."""
         ...
 
     def seen(self, state: Any) -> Any:
-        """The state as it is compared and shown."""
+        """Return the state in the form that is compared and shown."""
         ...
 
 
 class PlainAlgebra:
-    """The functions of a user's class as they are written."""
+    """The plain Python functions of a user's class."""
 
     def __init__(self, definition: Definition) -> None:
         functions = definition.plain
@@ -63,12 +63,12 @@ class PlainAlgebra:
         self.newer_wins: Callable[[Any, Any], bool] = functions.get("newer_wins", _missing)
 
     def seen(self, state: Any) -> Any:
-        """The state itself; a copy, for the functions might change it."""
+        """Return a copy of the state, because the functions might change it."""
         return copy.deepcopy(state)
 
 
 class NativeAlgebra(_native.OperatorCore):
-    """The functions of native code; a state is known by what it lowers to."""
+    """The native functions; a state is compared by its result."""
 
     def __init__(self, operator: Operator) -> None:
         super().__init__(operator)
@@ -78,7 +78,7 @@ class NativeAlgebra(_native.OperatorCore):
         )
 
     def seen(self, state: Any) -> Any:
-        """What the state lowers to."""
+        """Return the result of the state."""
         return self.lower(state)
 
 
@@ -87,14 +87,14 @@ def _missing(*_: Any) -> Any:
 
 
 def algebra_of(operator: Operator) -> Algebra:
-    """The functions whose laws are to be checked."""
+    """Return the functions whose laws are checked."""
     if isinstance(operator, UserOperator):
         return PlainAlgebra(operator.definition)
     return NativeAlgebra(operator)
 
 
 def close(a: Any, b: Any, tolerance: float, scale: float) -> bool:
-    """Whether two results are the same: exactly, but for floats.
+    """Tell whether two results are equal; floats are compared with a tolerance.
 
     >>> close((1, 0.1 + 0.2), (1, 0.3), 1e-9, 1.0), close(float("nan"), float("nan"), 0.0, 1.0)
     (True, True)
@@ -117,7 +117,7 @@ def close(a: Any, b: Any, tolerance: float, scale: float) -> bool:
 
 
 def scale_of(value: Any) -> float:
-    """The largest finite number in a value: rounding errors are relative to it."""
+    """Return the largest finite number in a value; rounding errors are relative to it."""
     if isinstance(value, (tuple, list)):
         return max(map(scale_of, value), default=0.0)
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
@@ -134,7 +134,7 @@ _BOOLS = [False, True]
 
 
 def _paired(*parts: list[Any]) -> list[Any]:
-    """Tuples in which every value of every part occurs, in different company."""
+    """Return tuples that contain every value of every part, in different combinations."""
     most = max(map(len, parts))
     return [
         tuple(
@@ -145,7 +145,7 @@ def _paired(*parts: list[Any]) -> list[Any]:
 
 
 def default_samples(operator: Operator) -> list[Any] | None:
-    """Values of the types that an operator takes; None where nobody knows them."""
+    """Return values of the types that an operator takes, or None if the types are unknown."""
     if isinstance(operator, UserOperator):
         if operator.definition.state is None:
             return None

@@ -1,4 +1,4 @@
-"""`check`: the laws of an operator on many examples, and the smallest that breaks one."""
+"""Check the laws of an operator on many examples, and report the smallest that breaks one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from slidefold.laws.algebra import (
 )
 from slidefold.laws.shrinking import shrunk, simplest_first
 
-# An example: for each state that a law speaks of, the values whose fold it is.
+# An example holds, for each state in a law, the values that fold to it.
 Example = tuple[tuple[Any, ...], ...]
-# What is wrong with an example; nothing if it keeps the law.
+# A law returns what is wrong with an example, or "" if the example satisfies the law.
 Law = Callable[[Example], str]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was checked, and on how many examples."""
+    """The laws that were checked, and the number of examples."""
 
     operator: str
     laws: tuple[str, ...]
@@ -47,16 +47,17 @@ def check(
     examples: int = 200,
     tolerance: float = 1e-9,
 ) -> Report:
-    """Test the laws of an operator, and raise `LawError` with the smallest counterexample.
+    """Test the laws of an operator; raise `LawError` with the smallest counterexample found.
 
     The laws: `combine` is associative; `identity` is neutral on both sides; a commutative operator
     commutes; `remove(combine(a, b), a)` is `b`; `combine` returns what `newer_wins` says; functions
-    give the same result twice and leave their arguments alone; compiled code agrees with plain
-    Python. Operators of your own are checked as they are written, built-in ones in native code.
+    return the same result twice and do not change their arguments; compiled code agrees with plain
+    Python. User operators are checked as plain Python, built-in operators in native code.
 
-    `samples` are values that `lift` takes (tuples where it takes several); without them, numbers of
-    the declared types are used. `strategy` is a hypothesis strategy for the same. Floats agree if
-    they differ by no more than `tolerance`, relative to them and to the samples.
+    `samples` are values for `lift` (tuples if it takes several arguments). By default, `check` uses
+    numbers of the declared types. `strategy` is a hypothesis strategy that generates such values.
+    Floats are equal if they differ by at most `tolerance`, relative to their size and to the
+    samples.
 
     >>> import slidefold as sf
     >>> sf.check(sf.max_by(dtype="str")).laws[1]
@@ -71,75 +72,76 @@ def check(
     slidefold.errors.LawError: Difference is not associative: combine(combine(a, b), c) !=
     combine(a, combine(b, c)) for lift(0), lift(0), lift(1): -1 != 1
     """
-    made = operator() if isinstance(operator, OperatorFactory) else operator
-    if not isinstance(made, Operator):
+    checked = operator() if isinstance(operator, OperatorFactory) else operator
+    if not isinstance(checked, Operator):
         raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
     if not isinstance(examples, int) or examples < 1:
-        raise OperatorError(f"check needs at least 1 example, got {examples!r}")
+        raise OperatorError(f"examples must be an integer of at least 1, got {examples!r}")
     if not tolerance >= 0:
-        raise OperatorError(f"a tolerance is not negative, got {tolerance!r}")
+        raise OperatorError(f"tolerance must be at least 0, got {tolerance!r}")
     if samples is not None and strategy is not None:
-        raise OperatorError("check takes samples or a strategy, not both")
-    values = _values(made, samples) if strategy is None else []
-    laws = _Laws(made, algebra_of(made), tolerance)
+        raise OperatorError("check takes samples or a strategy, got both; leave one out")
+    values = _values(checked, samples) if strategy is None else []
+    laws = _Laws(checked, algebra_of(checked), tolerance)
     for number, (_, states, law) in enumerate(laws.kept):
         if strategy is not None:
             _search(law, states, strategy, examples)
         else:
             _sample(law, states, values, examples, number, free=samples is None)
-    return Report(_title(made), tuple(name for name, _, _ in laws.kept), examples)
+    return Report(_title(checked), tuple(name for name, _, _ in laws.kept), examples)
 
 
 def _title(operator: Operator) -> str:
-    """Return an operator in words: a class by its name, a built-in one with its parameters."""
+    """Return the name of a user's class, or a built-in operator with its parameters."""
     return operator.name if isinstance(operator, UserOperator) else str(operator)
 
 
 def _values(operator: Operator, samples: Sequence[Any] | None) -> list[Any]:
     if samples is None:
-        found = default_samples(operator)
-        if found is None:
+        defaults = default_samples(operator)
+        if defaults is None:
             raise OperatorError(
-                f"check needs samples or a strategy: {_title(operator)} does not say what it takes"
+                f"{_title(operator)} does not declare its input types; pass samples= or strategy= "
+                "to check"
             )
-        return found
+        return defaults
     values = list(samples)
     if not values:
-        raise OperatorError("check needs at least one sample")
+        raise OperatorError("samples must have at least one value, got none")
     return simplest_first(values)
 
 
 def _sample(
     law: Law, states: int, values: list[Any], examples: int, seed: int, *, free: bool
 ) -> None:
-    """Try a law on random folds of samples, and shrink the first failure."""
-    chance = random.Random(seed)  # the same examples every time
+    """Test a law on random folds of samples, and shrink the first failure."""
+    chance = random.Random(seed)  # the same examples in every run
     for _ in range(examples):
         example: Example = tuple(
             tuple(chance.choice(values) for _ in range(chance.choice((1, 1, 2, 3))))
             for _ in range(states)
         )
-        said = law(example)
-        if said:
-            raise LawError(_smallest(law, example, said, values, free))
+        message = law(example)
+        if message:
+            raise LawError(_smallest(law, example, message, values, free))
 
 
-def _smallest(law: Law, example: Example, said: str, values: list[Any], free: bool) -> str:
-    """What the law says of a smaller example that fails in the same way."""
-    kind = said.split(":")[0]  # not in another one, such as an exception at zero
+def _smallest(law: Law, example: Example, message: str, values: list[Any], free: bool) -> str:
+    """Return the law's message for a smaller example that fails in the same way."""
+    kind = message.split(":")[0]  # not in another way, such as an exception at zero
     smaller = shrunk(example, lambda e: law(e).startswith(kind), values, free=free)
-    return law(smaller) or said  # a function that is not pure may have changed its mind
+    return law(smaller) or message  # an impure function may pass the second time
 
 
 def _search(law: Law, states: int, strategy: Any, examples: int) -> None:
-    """Let hypothesis look for a counterexample, and shrink it."""
+    """Search for a counterexample with hypothesis, which also shrinks it."""
     import hypothesis
     from hypothesis import strategies
 
     if not isinstance(strategy, strategies.SearchStrategy):
-        raise OperatorError(f"strategy is a hypothesis strategy, got {strategy!r}")
+        raise OperatorError(f"strategy must be a hypothesis strategy, got {strategy!r}")
     state = strategies.lists(strategy, min_size=1, max_size=3).map(tuple)
-    found: list[str] = []
+    messages: list[str] = []
 
     @hypothesis.settings(
         max_examples=examples,
@@ -152,22 +154,22 @@ def _search(law: Law, states: int, strategy: Any, examples: int) -> None:
     )
     @hypothesis.given(strategies.tuples(*[state] * states))
     def holds(example: Example) -> None:
-        said = law(example)
-        if said:
-            found.append(said)
-            raise LawError(said)
+        message = law(example)
+        if message:
+            messages.append(message)
+            raise LawError(message)
 
     try:
         holds()
     except Exception as error:
-        if not found:
+        if not messages:
             raise
-        # The last one that hypothesis tried is the smallest.
-        raise LawError(found[-1]) from (None if isinstance(error, LawError) else error)
+        # The last example that hypothesis tried is the smallest.
+        raise LawError(messages[-1]) from (None if isinstance(error, LawError) else error)
 
 
 class _Laws:
-    """The laws that an operator has to keep: (words, how many states, law)."""
+    """The laws that an operator must satisfy: (name, number of states, law)."""
 
     def __init__(self, operator: Operator, algebra: Algebra, tolerance: float) -> None:
         self.operator, self.algebra, self.tolerance = operator, algebra, tolerance
@@ -176,31 +178,31 @@ class _Laws:
 
     def _all(self) -> Iterator[tuple[str, int, Law]]:
         has = self.algebra.has
-        yield "functions are pure", 2, self._told(self.pure)
-        yield "combine is associative", 3, self._told(self.associative)
+        yield "functions are pure", 2, self._guarded(self.pure)
+        yield "combine is associative", 3, self._guarded(self.associative)
         if "identity" in has:
-            yield "identity is neutral", 1, self._told(self.neutral)
+            yield "identity is neutral", 1, self._guarded(self.neutral)
         if self.operator.traits.commutative:
-            yield "combine commutes", 2, self._told(self.commutative)
+            yield "combine commutes", 2, self._guarded(self.commutative)
         if "remove" in has:
-            yield "remove undoes combine", 2, self._told(self.invertible)
+            yield "remove undoes combine", 2, self._guarded(self.invertible)
         if "newer_wins" in has:
-            yield "combine returns what newer_wins says", 2, self._told(self.selective)
+            yield "combine returns what newer_wins says", 2, self._guarded(self.selective)
         if isinstance(self.operator, UserOperator) and self.operator.compiled:
             self.native = NativeAlgebra(self.operator)
-            yield "compiled code agrees with plain Python", 1, self._told(self.agrees)
+            yield "compiled code agrees with plain Python", 1, self._guarded(self.agrees)
 
-    def _told(self, law: Law) -> Law:
-        """A law for which an exception is a failure too."""
+    def _guarded(self, law: Law) -> Law:
+        """Return the law with exceptions reported as failures."""
 
-        def told(example: Example) -> str:
+        def guarded(example: Example) -> str:
             try:
                 return law(example)
             except Exception as error:
-                said = str(error) if isinstance(error, OperatorError) else _said(error)
-                return f"{self.name} raises: {said}, for {_named(example)}"
+                reason = str(error) if isinstance(error, OperatorError) else _described(error)
+                return f"{self.name} raises: {reason}, for {_named(example)}"
 
-        return told
+        return guarded
 
     def _fold(self, values: tuple[Any, ...], algebra: Algebra | None = None) -> Any:
         algebra = algebra or self.algebra
@@ -210,7 +212,7 @@ class _Laws:
         return state
 
     def _differ(self, what: str, law: str, example: Example, left: Any, right: Any) -> str:
-        """The sentence about two states that should be the same; nothing if they are."""
+        """Return a message about two states that should be equal, or "" if they are."""
         seen = self.algebra.seen
         return self._unequal(what, law, example, seen(left), seen(right))
 
@@ -257,7 +259,7 @@ class _Laws:
         a, b = map(self._fold, example)
         algebra = self.algebra
         before = algebra.seen(a), algebra.seen(b)
-        # Everything twice, exactly: what rounds, rounds twice alike.
+        # Call everything twice and compare exactly: rounding is the same in both calls.
         calls: list[tuple[str, Callable[[], Any]]] = [
             ("lift(x)", lambda: algebra.seen(algebra.lift(example[0][0]))),
             ("lower(a)", lambda: algebra.lower(a)),
@@ -281,7 +283,7 @@ class _Laws:
                 )
             if not close(first, second, 0.0, 0.0):
                 return (
-                    f"{self.name} is not pure: {name} gives {first!r} and then {second!r} "
+                    f"{self.name} is not pure: {name} returns {first!r} and then {second!r} "
                     f"for {_named(example)}"
                 )
         return ""
@@ -293,13 +295,13 @@ class _Laws:
         return self._unequal("is not the same when compiled", law, example, plain, compiled)
 
 
-def _said(error: Exception) -> str:
+def _described(error: Exception) -> str:
     notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
     return " ".join([f"{type(error).__name__}: {error}", *(f"({note})" for note in notes)])
 
 
 def _named(example: Example) -> str:
-    """lift(1.0), and fold(1.0, 2.0) for the fold of several."""
+    """Write an example as lift(1.0) for one value and fold(1.0, 2.0) for several."""
     return ", ".join(
         f"{'lift' if len(values) == 1 else 'fold'}({', '.join(map(repr, values))})"
         for values in example

@@ -1,4 +1,4 @@
-"""Smaller examples that still fail."""
+"""Find smaller examples that still fail."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Example = tuple[tuple[Any, ...], ...]
 def shrunk(
     example: Example, fails: Callable[[Example], object], values: list[Any], *, free: bool
 ) -> Example:
-    """Drop and simplify values for as long as the example fails.
+    """Drop and simplify values while the example still fails.
 
-    A value gives way to an earlier one of `values`, which come simplest first, or, if `free`, to
-    any simpler one of its type.
+    A value is replaced by an earlier one of `values`, which are sorted simplest first. If `free`,
+    it may also be replaced by any simpler value of its type.
 
     >>> shrunk(((5, 3), (4,)), lambda e: sum(map(sum, e)) > 3, [0, 1, 2, 3, 4, 5], free=False)
     ((0,), (4,))
@@ -45,7 +45,7 @@ def _with(example: Example, place: int, state: tuple[Any, ...]) -> Example:
 
 
 def _simpler(value: Any, values: list[Any], free: bool) -> Iterator[Any]:
-    """Values before this one, and simpler ones of its type."""
+    """Yield the values before this one, and if `free` simpler values of its type."""
     place = next((i for i, known in enumerate(values) if _equal(known, value)), 0)
     yield from values[:place]
     if free:
@@ -53,7 +53,7 @@ def _simpler(value: Any, values: list[Any], free: bool) -> Iterator[Any]:
 
 
 def simplest_first(values: list[Any]) -> list[Any]:
-    """Numbers by size, texts by length; anything else as it comes.
+    """Sort numbers by size and strings by length; leave other values in their order.
 
     >>> simplest_first([-5, 3, 0]), simplest_first(["abc", "b"])
     ([0, 3, -5], ['b', 'abc'])
@@ -66,7 +66,7 @@ def simplest_first(values: list[Any]) -> list[Any]:
 
 
 def _reduced(value: Any) -> Iterator[Any]:
-    """Strictly simpler values, so that shrinking ends."""
+    """Yield strictly simpler values, so that shrinking terminates."""
     if isinstance(value, bool):
         if value:
             yield False
@@ -87,5 +87,5 @@ def _reduced(value: Any) -> Iterator[Any]:
 def _equal(a: Any, b: Any) -> bool:
     try:
         return a is b or (type(a) is type(b) and bool(a == b))
-    except (TypeError, ValueError):  # arrays do not compare to one answer
+    except (TypeError, ValueError):  # comparing arrays does not give a single bool
         return False

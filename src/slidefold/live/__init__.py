@@ -1,4 +1,4 @@
-"""Rows in order of arrival: late ones welcome, results when they are due."""
+"""Run a definition over rows in arrival order, late rows included."""
 
 from slidefold.live.engine import EMITS, Engine
 from slidefold.live.lateness import judge

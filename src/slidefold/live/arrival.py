@@ -1,4 +1,4 @@
-"""`emit="arrival"`: each row in the batch it came with, over all rows known by then."""
+"""`emit="arrival"`: emit each row with its batch, folded over all rows known by then."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from slidefold.live.kept import Kept
 
 
 class Arrival(Kept):
-    """The rows that windows after the watermark need; none waits."""
+    """The rows that windows after the watermark need; no row waits for a result."""
 
     waiting, once = 0, True
 
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows and return them with their results; then move the watermark."""
         try:
-            found = self.folded(lambda: self.answers(self.inserted, rows, watermark))
+            results = self.folded(lambda: self.answers(self.inserted, rows, watermark))
         except BaseException:
             self.refill()
             raise
         pool = pa.concat_tables([self.pending, rows])
         if watermark is None:
             self.pending = pool.combine_chunks()
-            return found
+            return results
         self.settle(*self.moved(pool, watermark), watermark)
-        return found
+        return results
 
     def inserted(self) -> Any:
-        """Return all rows: each has had its result."""
+        """Return all rows, because each already has its result."""
         return pa.concat_tables([self.history, self.read(self.pending)])
 
     def next_due(self) -> int | None:
-        """Return None: nothing waits."""
+        """Return None, because no row waits."""
         return None

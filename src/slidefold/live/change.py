@@ -1,4 +1,4 @@
-"""`emit="change"`: the final results that differ from the one before of their key."""
+"""`emit="change"`: emit final results that differ from the previous result of their key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slidefold.live.side import require_side
 
 
 class Change(Final):
-    """Final results, and the last one of each key."""
+    """Final results, and the last result of each key."""
 
     def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table."""
@@ -28,50 +28,50 @@ class Change(Final):
         self.last = self.next = self._of_keys(super().fold(rows, OLDEST))
 
     def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add rows, move the watermark, and return the complete results that are new."""
-        found = super().take(rows, watermark)
+        """Add rows, move the watermark, and return the final results that changed."""
+        results = super().take(rows, watermark)
         self.last = self.next
-        return found
+        return results
 
     def fold(self, due: Any, watermark: int) -> Any:
-        """Return the new ones of the results that become complete."""
-        found = super().fold(self._in_order(due), watermark)
-        table = with_later(self.last, self._of_keys(found))
+        """Return the results that become final and differ from the last of their key."""
+        results = super().fold(self._in_order(due), watermark)
+        table = with_later(self.last, self._of_keys(results))
         by, past = self.definition.by, len(self.last)
         groups = groups_of(table, by)
         order = np.argsort(groups, kind="stable")
         table, groups = table.take(pa.array(order)), groups[order]
         if len(table) == 0:
             self.next = self.last
-            return found
+            return results
         fresh = np.append(True, groups[1:] != groups[:-1])
         again = ~fresh
         again[1:] &= same_rows(table.slice(0, len(table) - 1), table.slice(1), self.names)
         self.next = table.filter(pa.array(np.append(fresh[1:], True))).combine_chunks()
         changed = np.sort(order[~again & (order >= past)]) - past
-        return found.take(pa.array(changed))
+        return results.take(pa.array(changed))
 
     def horizon(self) -> int | None:
-        """Say nothing: the last results of keys that are silent come from rows of any age."""
+        """Return None, because the last result of an idle key may come from a row of any age."""
         return None
 
     def side(self) -> Any:
-        """Return what rows alone do not tell: the last results."""
+        """Return the last results, which cannot be computed from the rows."""
         return self.last
 
     def fill_side(self, side: Any) -> None:
-        """Take the last results."""
+        """Set the last results."""
         self.last = require_side(side, self.last)
 
     @property
     def nbytes(self) -> int:
-        """The size of the rows that are held."""
+        """Return the size of the held rows and results in bytes."""
         return super().nbytes + int(self.last.nbytes)
 
     def _in_order(self, due: Any) -> Any:
-        """Return rows so that peers are in an order of their own: one of equals comes out.
+        """Return rows with peers sorted, so that the emitted one does not depend on arrival.
 
-        It is that of the definition, then of all columns that come out with a result.
+        Peers are sorted by the definition's order, then by all columns that are emitted.
         """
         definition = self.definition
         if definition.order == "input" or definition.slide is not None:
@@ -82,12 +82,12 @@ class Change(Final):
         order = sort_table(table, definition.on, definition.by, list(names)).order
         return due if order is None else due.take(pa.array(order))
 
-    def _of_keys(self, found: Any) -> Any:
-        return found.select([*self.definition.by, *self.names])
+    def _of_keys(self, results: Any) -> Any:
+        return results.select([*self.definition.by, *self.names])
 
 
 def _ordered(column: Any) -> Any:
-    """Return a column that can be put in order: one of lists or maps in its words."""
+    """Return a column that can be sorted; lists and maps become their repr."""
     try:
         sort_keys("", pa.array([], column.type))
     except DataError:

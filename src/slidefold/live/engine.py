@@ -1,7 +1,7 @@
-"""The engine of arrival order: rows and a watermark in, results that are due out.
+"""The arrival-order engine: takes rows and a watermark, and returns the results that are ready.
 
-One of them is in a `Live`, and one in each bucket of a stream. It knows nothing of lateness: what
-it takes has been judged.
+A `Live` has one engine, and a stream has one per bucket. The engine does not handle late rows: its
+callers separate them with `judge` first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MODES: dict[str, type[Mode]] = {
 
 
 class Engine:
-    """A definition over rows that come in any order.
+    """Run a definition over rows that arrive in any order.
 
     >>> import slidefold as sf
     >>> definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
@@ -47,7 +47,7 @@ class Engine:
     def __init__(
         self, definition: Rolling, schema: Any, emit: str = "final", id: Sequence[str] = ()
     ) -> None:
-        """Take rows of this Arrow schema, which may have columns that are not used."""
+        """Prepare for rows of this Arrow schema, which may have unused columns."""
         names = list(schema.names)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -56,22 +56,23 @@ class Engine:
         check_emit(definition, emit, id)
         for name in id:
             if name not in names:
-                raise ColumnError(f"the data has no column {name!r}, which id names")
+                raise ColumnError(f"the data has no column {name!r}, which id= names")
         require_movable(schema)
         empty = no_rows(schema)
         self.definition, self.schema = definition, empty.schema
         self.emit, self.id = emit, tuple(id)
-        # Types that do not fit are found here, before there is anything to lose.
+        # Reject types that do not fit before any row is taken.
         self.result = run(definition, empty).schema
         if emit == "revise":
             if REVISION in self.result.names:
                 raise ColumnError(
-                    f"the data has a column {REVISION!r} already: revise is to add it"
+                    f"the data already has a column {REVISION!r}, which emit='revise' adds; "
+                    "rename it"
                 )
             self.result = self.result.append(pa.field(REVISION, pa.int64()))
         self._seen = 0
-        made = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
-        self._mode: Mode = made(definition, numbered(without_views(empty), 0))
+        mode = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
+        self._mode: Mode = mode(definition, numbered(without_views(empty), 0))
 
     @classmethod
     def rebuild(
@@ -84,98 +85,100 @@ class Engine:
         watermark: int | None,
         horizon: int | None = None,
     ) -> Engine:
-        """Make an engine from the rows that another one kept, and what it had emitted so far.
+        """Rebuild an engine from the rows that another engine returned from `kept`.
 
-        There may be older rows among them than `kept` returned, if all are there that come after a
-        `horizon` which that engine told: then give it, the rows up to it are left out. Rows that
-        were taken after `kept` may follow. They are folded as one batch; revisions count batches,
-        so that for "revise" it is better to `take` them one by one.
+        `kept` may also hold older rows; then pass that engine's `horizon`, and rows up to it are
+        left out. Rows that were taken after `kept` may follow. They are folded as one batch. For
+        "revise" it is better to `take` those batches one by one, because revisions count batches.
         """
-        made = cls(definition, schema, emit, id)
-        rows = made.read(kept)
+        engine = cls(definition, schema, emit, id)
+        rows = engine.read(kept)
         gone = past_rows(rows, definition.on, horizon)
         if gone.any():
             rows = rows.filter(pa.array(~gone))
-        made._seen = len(rows)
+        engine._seen = len(rows)
         rows = numbered(rows, 0)
-        mode = made._mode
+        mode = engine._mode
         if not isinstance(mode, Sided):
             mode.fill(rows, watermark)
-            return made
+            return engine
         saved = read_side(kept.schema.metadata)
         if saved is not None:
             mode.fill(rows.slice(0, saved.rows), saved.watermark)
             mode.fill_side(saved.table)
             rows = rows.slice(saved.rows)
         mode.take(rows, watermark)
-        return made
+        return engine
 
     @property
     def watermark(self) -> int | None:
-        """All rows up to this time have been seen; None before there is one."""
+        """Return the watermark; rows up to it are complete. None at the start."""
         return self._mode.watermark
 
     @property
     def newest(self) -> int | None:
-        """The newest time of a row that was taken, or the watermark if that is later."""
+        """Return the newest time of a row so far, or the watermark if that is later."""
         return self._mode.newest
 
     @property
     def pending(self) -> int:
-        """How many rows wait for the watermark."""
+        """Return the number of rows that wait for the watermark."""
         return self._mode.waiting
 
     @property
     def rows(self) -> int:
-        """How many rows are held, at least those that are needed."""
+        """Return the number of held rows; some may not be needed any more."""
         return self._mode.rows
 
     @property
     def by_key(self) -> tuple[str, ...]:
-        """The columns that are kept as states by key, and need no history."""
+        """Return the columns that are kept as states by key and need no history."""
         return self._mode.by_key.names
 
     @property
     def nbytes(self) -> int:
-        """The size of the rows that are held, in bytes."""
+        """Return the size of the held rows in bytes."""
         return self._mode.nbytes
 
     def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add accepted rows, move the watermark, and return what is due, in order of time.
+        """Add accepted rows, move the watermark, and return the due results in time order.
 
-        The watermark counts in steps of the time column, as all times here; None says nothing new,
-        and one that lies before the last has no effect. If this raises, the engine is as it was.
+        The watermark counts in steps of the time column, as do all times here. None, or a watermark
+        before the last one, does not move it. If this raises, the engine is unchanged.
         """
         rows = self.read(rows)
         before = self.watermark
         late = int(past_rows(rows, self.definition.on, before).sum())
         if late:
-            raise DataError(f"{late} rows lie at or before the watermark: judge them first")
+            raise DataError(
+                f"expected rows after the watermark, got {late} at or before it; separate late "
+                "rows with judge() first"
+            )
         if watermark is None or (before is not None and watermark < before):
             watermark = before
-        found = self._mode.take(numbered(rows, self._seen), watermark)
+        results = self._mode.take(numbered(rows, self._seen), watermark)
         self._seen += len(rows)
-        return self._written(found)
+        return self._written(results)
 
     def horizon(self, watermark: int | None = None) -> int | None:
-        """Return a time up to which no row is needed any more; None if nothing can be said.
+        """Return a time up to which no row is needed any more, or None if it is unknown.
 
-        It is that of the watermark last taken: a later one given here is not looked at.
+        It depends on the last watermark taken; the argument is ignored.
         """
         return self._mode.horizon()
 
     def next_due(self) -> int | None:
-        """Return the first watermark at which something may be due though no more rows come.
+        """Return the first watermark at which a result may be due without new rows.
 
         None if nothing waits.
         """
         return self._mode.next_due()
 
     def kept(self) -> Any:
-        """Return the rows that are still held: enough for `rebuild`.
+        """Return the rows that are still needed, for `rebuild`.
 
-        Columns which the definition does not use are null in rows that have been emitted. What
-        rows do not tell, the last results under "revise" and "change", is in the metadata.
+        Columns that the definition does not use are null in rows that have been emitted. The
+        metadata holds the last results of "revise" and "change".
         """
         rows = self._mode.kept().drop_columns([NUMBER])
         if isinstance(self._mode, Sided):
@@ -184,22 +187,22 @@ class Engine:
         return rows
 
     def read(self, rows: Any) -> Any:
-        """Return rows as they are kept, if they are of the right columns and types."""
+        """Return rows in the form that is kept; raise an error for wrong columns or types."""
         if isinstance(rows, pa.RecordBatch):
             rows = pa.Table.from_batches([rows])
         more = next((name for name in rows.column_names if name not in self.schema.names), None)
         if more is not None:
-            raise ColumnError(f"the rows have a column {more!r}, which the first ones had not")
+            raise ColumnError(f"the rows have a column {more!r}, which the first rows did not have")
         rows = without_runs(rows)
         columns = [_column(rows, field) for field in self.schema]
         return without_views(pa.table(columns, schema=self.schema))
 
-    def _written(self, found: Any) -> Any:
-        """Return results with the columns and types that a run of the definition gives."""
+    def _written(self, results: Any) -> Any:
+        """Return results with the columns and types of a batch run of the definition."""
         columns, fields = [], []
         for field in self.result:
-            column = found[field.name]
-            # Objects have a type only once there is one.
+            column = results[field.name]
+            # The type of objects is known only after the first object.
             if not has_null(field.type) and column.type != field.type:
                 column = column.cast(field.type)
             columns.append(column)
@@ -208,30 +211,33 @@ class Engine:
 
 
 def check_emit(definition: Rolling, emit: str, id: Sequence[str]) -> None:
-    """Refuse an `emit` that does not exist, or that the definition cannot have."""
+    """Reject an `emit` that does not exist or does not fit the definition."""
     if emit not in EMITS:
-        raise DefinitionError(f"emit is one of {', '.join(EMITS)}, got {emit!r}")
+        raise DefinitionError(f"emit must be one of {', '.join(EMITS)}, got {emit!r}")
     slide = definition.slide
     if emit == "arrival" and slide is not None:
-        raise DefinitionError("emit='arrival' gives one result a row: with every= use 'revise'")
+        raise DefinitionError(
+            "emit='arrival' gives one result per row; with every= use emit='revise'"
+        )
     if emit == "revise" and slide is None and not id:
-        raise DefinitionError("emit='revise' needs id=, the columns that tell one row from another")
+        raise DefinitionError("emit='revise' needs id=, the columns that identify a row")
     if emit == "revise" and slide is not None and not slide.in_time:
         raise DefinitionError(
-            "emit='revise' needs an every in time: results of other kinds have no end that stays"
+            "emit='revise' needs every= in time, such as every='1h', because late rows can move "
+            "the ends of other windows"
         )
 
 
 def _column(rows: Any, field: Any) -> Any:
     if rows.column_names.count(field.name) != 1:
-        raise ColumnError(f"the rows must have one column {field.name!r}, as the first ones had")
+        raise ColumnError(f"the rows must have one column {field.name!r}, as the first rows had")
     column = rows[field.name]
     if column.type == field.type:
         return column
     if pa.types.is_null(column.type) or column.type == _without_view(field.type):
         return column.cast(field.type)
     raise ValueTypeError(
-        f"the column {field.name!r} was {field.type} in the first rows and is {column.type} now"
+        f"the column {field.name!r} must be {field.type}, as in the first rows, got {column.type}"
     )
 
 

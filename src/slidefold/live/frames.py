@@ -1,4 +1,4 @@
-"""The batch kernel for some rows of a table: the rest is only what their windows hold."""
+"""Run the batch kernel for some rows of a table; other rows only fill their windows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLDEST, NEWEST = -(2**63), 2**63 - 1
 def results_of(definition: Rolling, history: Any, due: Any, folded: Rolling | None = None) -> Any:
     """Return the due rows in time order with the new columns, folded together with a history.
 
-    `folded` has those of the columns that are wanted; rows are in order as all of them say.
+    `folded` selects the columns to compute; rows are sorted for the whole definition.
     """
     folded = folded or definition
     ordered = in_order(definition, history, due)
@@ -37,9 +37,9 @@ def results_of(definition: Rolling, history: Any, due: Any, folded: Rolling | No
 
 
 def in_order(definition: Rolling, *tables: Any) -> Sorted:
-    """Return the rows of several tables in order, as windows look at them."""
+    """Return the rows of several tables in window order."""
     read = [*definition.used, NUMBER]
-    table = pa.concat_tables([each.select(read) for each in tables])
+    table = pa.concat_tables([table.select(read) for table in tables])
     return sort_table(table, definition.on, definition.by, definition.ties, numbers_of(table))
 
 
@@ -51,9 +51,9 @@ def results_at(
     due: Any,
     past: int,
 ) -> Any:
-    """Return the rows at some places in time order with the new columns, if there are any.
+    """Return the rows at some places in time order, with the new columns if there are any.
 
-    `due` has the rows that came to be in order after `past` others.
+    `due` holds the rows that were given after `past` other rows.
     """
     by_time = np.argsort(ordered.rows.times[places], kind="stable")
     origin = places if ordered.order is None else ordered.order[places].astype(np.int64)
@@ -66,16 +66,16 @@ def results_at(
 
 
 def with_later(results: Any, later: Any) -> Any:
-    """Return results and later ones in one table.
+    """Return results and later results in one table.
 
-    Those of an operator that declares no types may come to need a wider one.
+    Results of an operator without declared types may need a wider type later.
     """
     try:
         return pa.concat_tables([results, later], promote_options="permissive")
     except pa.ArrowException as error:
         reason = str(error).splitlines()[0]
         raise ValueTypeError(
-            f"results have another type than earlier ones ({reason}): declare state= and returns= "
+            f"results changed their type between batches ({reason}); declare state= and returns= "
             "of the operator"
         ) from None
 
@@ -93,12 +93,12 @@ def of_same_keys(history: Any, due: Any, by: Sequence[str]) -> Any:
 
 
 def groups_of(table: Any, by: Sequence[str]) -> Ints:
-    """Return the group of each row, 0 where there are no keys."""
+    """Return the group of each row, or 0 if there are no keys."""
     groups, _ = group_numbers(table, by)
     return np.zeros(len(table), np.int64) if groups is None else groups.astype(np.int64)
 
 
 def past_rows(rows: Any, on: str, watermark: int | None) -> npt.NDArray[np.bool_]:
-    """Tell which rows lie at or before a watermark."""
+    """Tell which rows are at or before a watermark."""
     times = times_of(rows, on)
     return np.zeros(len(times), np.bool_) if watermark is None else times <= watermark

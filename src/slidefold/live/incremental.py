@@ -1,8 +1,8 @@
-"""Columns that need no history: each row is inserted once, however long its window is.
+"""Columns that need no history: each row is inserted once, whatever the window length.
 
 A column over a time window whose operator commutes is kept in `KeyedWindows`: states by key and
-time. A batch then costs what its rows cost. All else is folded again from the rows that windows
-hold.
+time. The cost of a batch then depends only on its rows. All other columns are folded again from the
+rows that windows hold.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _CLOSED = {(False, True): "right", (True, False): "left", (True, True): "both"}
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as native code takes them: keys, times, and the watermark that comes after them."""
+    """Rows in the form for native code: keys, times, and the watermark after them."""
 
     keys: Any
     times: Array
     watermark: int | None
-    fresh: Array | None = None  # which of them are inserted; the others only ask
+    fresh: Array | None = None  # which rows are inserted; the others only get results
 
 
 @dataclass(frozen=True)
 class KeyedTask(Task):
-    """A task that folds into states by key, one set of them for each kernel that it calls."""
+    """A task that folds into states by key, with one set of states per kernel call."""
 
     batch: Batch = field(kw_only=True)
     inserted: Array | None = field(kw_only=True)
@@ -47,7 +47,7 @@ class KeyedTask(Task):
     called: list[int] = field(kw_only=True)
 
     def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
-        """Insert the rows and answer each."""
+        """Insert the rows and return a result for each."""
         if len(self.sets) == len(self.called):
             self.sets.append(KeyedWindows(operator, self.length))
         self.called.append(1)
@@ -56,24 +56,24 @@ class KeyedTask(Task):
 
 
 class KeyedColumn:
-    """One column: its operator, and the states of its windows."""
+    """One column: its operator and the states of its windows."""
 
     def __init__(self, over: Over, window: tuple[int, int]) -> None:
-        """Take a column, and its window at t: the steps `t - window[0]` to `t - window[1]`."""
+        """Prepare a column whose window at t has the steps `t - window[0]` to `t - window[1]`."""
         reach, behind = window
         self.over = over
-        # In steps of the clock, with a start that is kept: t - reach is the first time inside.
+        # In steps of the clock, with an included start: t - reach is the first time inside.
         self.length = Time(max(reach, 1), _CLOSED.get((reach > 0, behind == 0), "neither"))
         self.sets: list[KeyedWindows] = []
         self.counts: list[KeyedWindows] = []
 
     def push(self, batch: Batch, columns: tuple[Any, ...]) -> Any:
-        """Insert rows and return their results, in the order in which they come."""
+        """Insert rows and return their results in the given order."""
         over = self.over
         present, inserted = present_rows(columns), batch.fresh
         if present is not None:
             inserted = np.ascontiguousarray(present if inserted is None else present & inserted)
-            if not over.operator.record.rows:  # a count looks at no value, and takes any type
+            if not over.operator.record.rows:  # a count reads no values and takes any type
                 columns = tuple(_filled(column) for column in columns)
         rows = np.arange(len(batch.times) + 1)
 
@@ -85,15 +85,15 @@ class KeyedColumn:
 
         record = over.operator.record
         fold = _counted if record.rows else FOLDS[record.column]
-        found = fold(task(self.sets))
+        results = fold(task(self.sets))
         if over.min_count is None:
-            return found
+            return results
         enough = pc.greater_equal(_counted(task(self.counts)), over.min_count)
-        return pc.if_else(enough, found, pa.scalar(None, found.type))
+        return pc.if_else(enough, results, pa.scalar(None, results.type))
 
     @property
     def nbytes(self) -> int:
-        """The size of the states."""
+        """Return the size of the states in bytes."""
         return sum(keyed.nbytes for keyed in (*self.sets, *self.counts))
 
 
@@ -120,13 +120,13 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-# By the word of an operator's record: the types of columns that are kept as states by key.
+# The column types that can be kept as states by key, by the word in the operator's record.
 _READS: dict[str, Callable[[Any], bool]] = {
     "any": lambda kind: True,
     "numbers": _is_number,
     "signed": lambda kind: _is_number(kind) and not pa.types.is_uint64(kind),
     "hashed": lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)),
-    # What is compared by rank is so among the rows of a batch only.
+    # Other types are compared by rank, which is only known within a batch.
     "ordered": lambda kind: (
         (_is_number(kind) or is_temporal(kind)) and not pa.types.is_uint64(kind)
     ),
@@ -134,14 +134,14 @@ _READS: dict[str, Callable[[Any], bool]] = {
 
 
 def _filled(column: Any) -> Any:
-    """Return a column with something in place of nulls, which is not looked at."""
+    """Return a column with placeholders instead of nulls; they are never read."""
     kind = column.type
     blank = pa.scalar("", kind) if is_text(kind) else pa.scalar(0, pa.int8()).cast(_plain(kind))
     return column.fill_null(blank if blank.type == kind else blank.cast(kind))
 
 
 def _plain(kind: Any) -> Any:
-    """Return a type that casts from integers and to `kind`."""
+    """Return a type that integers can be cast to and that can be cast to `kind`."""
     if is_temporal(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64()
     return kind
@@ -165,7 +165,7 @@ def fit_keys(schema: Any, by: Sequence[str]) -> bool:
 
 
 def whole_keys(schema: Any, by: Sequence[str]) -> bool:
-    """Tell whether keys are integers that native code takes as they are, if none is null."""
+    """Tell whether native code can use the keys as integers, if none is null."""
     if len(by) != 1:
         return not by
     kind = schema.field(by[0]).type
@@ -173,9 +173,9 @@ def whole_keys(schema: Any, by: Sequence[str]) -> bool:
 
 
 def keys_of(table: Any, by: Sequence[str], whole: bool = False) -> Any:
-    """Return the keys of rows for native code: one text for all columns, none alike but equals.
+    """Return the keys of rows for native code: one text per row, equal only for equal keys.
 
-    Keys that are `whole` are integers instead; none of them may be null.
+    With `whole`, the keys are integers instead and must not be null.
     """
     if not by:
         return np.zeros(len(table), np.int64)
@@ -183,7 +183,7 @@ def keys_of(table: Any, by: Sequence[str], whole: bool = False) -> Any:
         return native_keys(one_chunk(table, by[0]))
     parts = [_text(one_chunk(table, name)) for name in by]
     if len(parts) > 1:
-        # With its length before it, a text cannot run into the next.
+        # The length prefix separates a text from the next one without ambiguity.
         parts = [
             pc.binary_join_element_wise(pc.binary_length(part).cast(pa.string()), part, ":")
             for part in parts
@@ -208,14 +208,14 @@ def _text(values: Any) -> Any:
 
 
 class Incremental:
-    """The columns of a definition that are kept by key, and what is left of it without them."""
+    """The columns of a definition that are kept by key, and the rest of the definition."""
 
     def __init__(self, definition: Any, rows: Any, clock: Clock, wanted: bool = True) -> None:
-        """Look at the types of an empty table of the rows to come; choose none if not wanted."""
+        """Choose columns by the types of an empty table; choose none if not wanted."""
         self.definition, self.clock = definition, clock
         schema = rows.schema
         self.chosen = self.choose(schema) if wanted else []
-        # Texts of integers took 7% of the time of a batch.
+        # Converting integers to text took 7% of the time of a batch.
         self.whole = whole_keys(schema, definition.by)
         self.rest = definition
         if self.chosen:
@@ -232,11 +232,11 @@ class Incremental:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are kept by key."""
+        """Return the columns that are kept by key."""
         return tuple(self.chosen)
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         overs = self.definition.columns
         self.columns = {}
         for name in self.chosen:
@@ -245,9 +245,9 @@ class Incremental:
             self.columns[name] = KeyedColumn(overs[name], window)
 
     def outgrown(self, rows: Any) -> bool:
-        """Tell whether these rows have a null among keys that were integers so far.
+        """Tell whether these rows have a null key while all keys so far were integers.
 
-        From now on keys are texts: the caller inserts once more what it has inserted.
+        From then on keys are texts, and the caller must insert all rows again.
         """
         if not (self.chosen and self.whole and self.definition.by):
             return False
@@ -255,10 +255,9 @@ class Incremental:
         return not self.whole
 
     def push(self, rows: Any, watermark: int | None, fresh: Array | None = None) -> dict[str, Any]:
-        """Insert rows and return their results; what no window after the watermark needs leaves.
+        """Insert rows and return their results; evict what no window after the watermark needs.
 
-        Rows that are not `fresh` were inserted before, and only ask for their results. Ask whether
-        the rows are `outgrown` first.
+        Rows that are not `fresh` were inserted before and only get results. Call `outgrown` first.
         """
         if not self.columns or len(rows) == 0:
             return {}
@@ -274,5 +273,5 @@ class Incremental:
 
     @property
     def nbytes(self) -> int:
-        """The size of the states."""
+        """Return the size of the states in bytes."""
         return sum(column.nbytes for column in self.columns.values())

@@ -1,7 +1,7 @@
-"""The rows that an engine holds: those after the watermark, and those that windows still need.
+"""The rows that an engine holds: rows after the watermark, and rows that windows still need.
 
-What no later window can hold is let go. Where time alone tells that, at every watermark; where only
-the rows can tell, they are looked through when they have doubled.
+Rows that no later window can hold are dropped. If time alone decides that, they are dropped at
+every watermark; otherwise the history is searched when it has doubled.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.slices import Sliced
 
-# A history is not looked through for so few rows.
+# A history with at most this many rows is not searched.
 _FEW = 4096
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows of a history that passed together; their newest time, if it was looked for."""
+    """Rows of a history that passed together, and their newest time if it is known."""
 
     rows: Any
     newest: int | None
@@ -39,12 +39,12 @@ class _Part:
 
 
 class Kept:
-    """Rows up to the watermark, of which only used columns are kept, and rows after it."""
+    """Rows up to the watermark, with only the used columns, and rows after it."""
 
     once = False  # whether each row has one result, so that it can be added to states
 
     def __init__(self, definition: Rolling, rows: Any) -> None:
-        """Start from an empty table, which has the columns of the rows to come."""
+        """Start from an empty table with the columns of the rows to come."""
         self.definition = definition
         self.watermark: int | None = None
         self.windows = definition.windows
@@ -54,13 +54,13 @@ class Kept:
         in_time = definition.slide is not None and definition.slide.in_time
         plain = definition.slide is None or in_time
         self.reach = reach_back(self.windows, self.clock) if plain else None
-        self.pruned = 0  # how long the history was when it was last looked through
+        self.pruned = 0  # the length of the history when it was last searched
         kind = Sliced if in_time else Incremental
         self.by_key = kind(definition, rows, self.clock, wanted=self.once)
 
     @property
     def history(self) -> Any:
-        """The rows that have passed and that windows may still hold."""
+        """Return the passed rows that windows may still hold."""
         if len(self._parts) != 1:
             self.history = pa.concat_tables(
                 [self._empty, *(part.rows for part in self._parts)]
@@ -69,23 +69,23 @@ class Kept:
 
     @history.setter
     def history(self, rows: Any) -> None:
-        # Its newest time is looked for once there are others beside it.
+        # Its newest time is computed once there are other parts.
         self._empty = rows.slice(0, 0)
         self._parts = deque([_Part(rows, None, rows.nbytes)])
         self._held, self._held_bytes = len(rows), rows.nbytes
 
     @property
     def rows(self) -> int:
-        """How many rows are held."""
+        """Return the number of held rows."""
         return self._held + len(self.pending)
 
     @property
     def newest(self) -> int | None:
-        """The newest time of a row so far, or the watermark if that is later."""
+        """Return the newest time of a row so far, or the watermark if that is later."""
         return self._newest(self.pending) if len(self.pending) else self.watermark
 
     def fill(self, rows: Any, watermark: int | None) -> None:
-        """Take rows of which those up to the watermark have passed already."""
+        """Set the rows; those up to the watermark have passed already."""
         passed = past_rows(rows, self.definition.on, watermark)
         self.history = self.read(rows.filter(pa.array(passed))).combine_chunks()
         self.pending = rows.filter(pa.array(~passed)).combine_chunks()
@@ -93,26 +93,26 @@ class Kept:
         self.refill()
 
     def refill(self) -> None:
-        """Make the states by key anew from the rows that are held."""
+        """Rebuild the states by key from the held rows."""
         self.by_key.clear()
         try:
             rows = self.inserted()
             self.by_key.outgrown(rows)
             self.by_key.push(rows, self.watermark)
         except SlidefoldError:
-            # Windows of rows that have passed miss what was let go, and may overflow without it:
-            # from now on all is folded from the rows.
+            # Windows of passed rows lack the dropped rows, and may overflow without them: from now
+            # on fold everything from the rows.
             self.give_up_states()
 
     def give_up_states(self) -> None:
-        """Fold all from the rows from now on."""
+        """Fold everything from the rows from now on."""
         empty = self.pending.slice(0, 0)
         self.by_key = Incremental(self.definition, empty, self.clock, wanted=False)
 
     def folded(self, work: Callable[[], Any]) -> Any:
-        """Return what work gives; states by key that overflow where no result is wanted are left.
+        """Return the result of `work`; on overflow, try again without states by key.
 
-        They answer every row, also one that `min_count` makes null.
+        States by key compute every row, and may overflow at a row that `min_count` makes null.
         """
         try:
             return work()
@@ -125,47 +125,47 @@ class Kept:
 
     @property
     def slices(self) -> Sliced | None:
-        """The states by key and slice, if columns are kept so."""
+        """Return the states by key and slice, or None if columns are not kept that way."""
         return self.by_key if isinstance(self.by_key, Sliced) and self.by_key.sliced else None
 
     def sliced(self, rows: Any, ordered: Sorted, slide: Slide, watermark: int | None) -> Any:
-        """Insert rows into slices, and return the results of a slide from them."""
+        """Insert rows into slices, and return the results of a slide."""
         assert self.slices is not None
         first = pa.array(ordered.rows.starts[slide.group])
         names = [*self.definition.by, self.definition.on]
         keys = pa.table({name: ordered.rows.column(name).take(first) for name in names})
-        found = self.slices.insert(rows, keys, slide.end, watermark)
-        return ends_table(self.definition, ordered, slide, found)
+        results = self.slices.insert(rows, keys, slide.end, watermark)
+        return ends_table(self.definition, ordered, slide, results)
 
     def inserted(self) -> Any:
         """Return the rows that states by key have seen."""
         return self.history
 
     def make_room(self, rows: Any) -> None:
-        """Make the states by key anew, or give them up, if they cannot take such rows."""
+        """Rebuild the states by key, or give them up, if they cannot hold these rows."""
         if self.by_key.outgrown(rows):
             self.refill()
 
     def answers(self, known: Callable[[], Any], rows: Any, watermark: int | None) -> Any:
-        """Return rows in time order with the new columns, over them and those known before."""
+        """Return rows in time order with the new columns, folded with the rows known before."""
         self.make_room(rows)
         definition, rest = self.definition, self.by_key.rest
         if rest is definition or len(rows) == 0:
             return results_of(definition, of_same_keys(known(), rows, definition.by), rows)
         if rest is None:
             order = np.argsort(times_of(rows, definition.on), kind="stable")
-            found = rows.take(pa.array(order))
+            results = rows.take(pa.array(order))
         else:
             known_rows = of_same_keys(known(), rows, definition.by)
-            found = results_of(definition, known_rows, rows, rest)
-        for name, values in self.by_key.push(found, watermark).items():
-            found = found.append_column(name, values)
-        return found
+            results = results_of(definition, known_rows, rows, rest)
+        for name, values in self.by_key.push(results, watermark).items():
+            results = results.append_column(name, values)
+        return results
 
     def settle(self, passed: Any, pending: Any, watermark: int) -> None:
-        """Move on to a watermark that has passed some rows and left others pending."""
+        """Move to a watermark that passes some rows and leaves others pending."""
         if self.by_key.rest is None and self.reach is not None:
-            # Nothing is folded from the history, so that it only has to be there to be saved.
+            # Nothing is folded from the history; it is only kept to be saved.
             self._add(self.read(passed).combine_chunks())
             self._forget(watermark - self.reach)
         else:
@@ -180,7 +180,7 @@ class Kept:
             self._held_bytes += rows.nbytes
 
     def _forget(self, needed: int) -> None:
-        """Let parts go that are of no use, the oldest first: a batch looks at few of them."""
+        """Drop parts that are not needed, oldest first, so that a batch checks only a few."""
         while self._parts:
             part = self._parts[0]
             if part.newest is None:
@@ -195,7 +195,7 @@ class Kept:
         return int(times_of(rows, self.definition.on).max(initial=OLDEST))
 
     def kept(self) -> Any:
-        """Return all rows that are still needed; columns that are no more so are null."""
+        """Return all rows that are still needed; columns that are not needed are null."""
         if self.watermark is not None:
             self.history, self.pruned = self.prune(self.history, self.watermark, True)
         history = self.history
@@ -218,30 +218,30 @@ class Kept:
 
     @property
     def nbytes(self) -> int:
-        """The size of the rows that are held."""
+        """Return the size of the held rows and states in bytes."""
         return int(self._held_bytes + self.pending.nbytes + self.by_key.nbytes)
 
     def read(self, rows: Any) -> Any:
-        """Return the columns that are used, and the numbers of rows."""
+        """Return the used columns and the row numbers."""
         return rows.select([*self.definition.used, NUMBER])
 
     def ordered(self, table: Any) -> Sorted:
-        """Return rows in order, as windows look at them."""
+        """Return rows in window order."""
         definition = self.definition
         numbers = numbers_of(table)
         return sort_table(table, definition.on, definition.by, definition.ties, numbers)
 
     def moved(self, pool: Any, watermark: int) -> tuple[Any, Any]:
-        """Part rows by a watermark: those that it passes, those that are after it."""
+        """Split rows by a watermark: those that it passes, and those after it."""
         passed = times_of(pool, self.definition.on) <= watermark
         return pool.filter(pa.array(passed)), pool.filter(pa.array(~passed)).combine_chunks()
 
     def grown(self, passed: Any, watermark: int) -> tuple[Any, int]:
-        """Return the history with rows that were passed, without what is needed no more."""
+        """Return the history with the passed rows, without rows that are not needed any more."""
         return self.prune(pa.concat_tables([self.history, self.read(passed)]), watermark)
 
     def prune(self, history: Any, watermark: int, always: bool = False) -> tuple[Any, int]:
-        """Return the rows that windows after the watermark may hold, and how many were seen."""
+        """Return the rows that windows after the watermark may hold, and the new `pruned`."""
         if self.reach is not None:
             keep = times_of(history, self.definition.on) > watermark - self.reach
             return history.filter(pa.array(keep)).combine_chunks(), 0

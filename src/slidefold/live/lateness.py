@@ -1,4 +1,4 @@
-"""Which rows are late: those at or before the watermark, and those that have no time."""
+"""Find late rows: rows at or before the watermark, and rows without a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TOO_LATE = "at or before the watermark"
 
 
 def judge(rows: Any, on: str, watermark: int | None) -> tuple[Any, Any]:
-    """Part a table into the rows that are accepted and those that are late.
+    """Split a table into accepted rows and late rows.
 
-    The watermark is in steps of the column `on`; None lies before all times. Late rows have one
-    more column, `late_reason`. String views become large strings, which Arrow can filter.
+    The watermark counts in steps of the column `on`; None is before all times. Late rows have an
+    additional column `late_reason`. String views become large strings, which Arrow can filter.
 
     >>> rows = pa.table({"t": [5, 3, None]})
     >>> accepted, late = judge(rows, "t", 3)

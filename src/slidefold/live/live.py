@@ -1,4 +1,4 @@
-"""`definition.live(...)`: feed rows as they arrive, get results when they are due."""
+"""Implement `definition.live(...)`: feed rows as they arrive, get results when they are ready."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from slidefold.state import (
 LATE = ("drop", "side", "raise")
 FLAG = "late"
 WHEN = {
-    "final": "a result comes out once, when the watermark has passed it",
-    "arrival": "a row comes out with its batch, over all rows known then",
-    "revise": "a result comes out at once, and again when a late row has changed it",
-    "change": "a result comes out when it is final and differs from the one before of its key",
+    "final": "a result is emitted once, when the watermark has passed it",
+    "arrival": "a row is emitted with its batch, folded over all rows known then",
+    "revise": "a result is emitted at once, and again when a late row changes it",
+    "change": "a result is emitted when it is final and differs from the last one of its key",
 }
 
 
 class Live:
-    """A definition over rows that arrive in any order, up to a lateness. Made by `live`.
+    """Run a definition over rows that arrive in any order, up to a lateness. Created by `live`.
 
     >>> import slidefold as sf
     >>> definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
@@ -63,14 +63,14 @@ class Live:
         late: str = "drop",
         id: str | Sequence[str] = (),
     ) -> None:
-        """Accept rows that are less than `lateness` behind the newest; what is late is `late`d."""
+        """Accept rows less than `lateness` behind the newest; `late` decides about other rows."""
         named = (id,) if isinstance(id, str) else tuple(id)
         check_emit(definition, emit, named)
         if late not in LATE:
-            raise DefinitionError(f"late is one of {', '.join(LATE)}, got {late!r}")
+            raise DefinitionError(f"late must be one of {', '.join(LATE)}, got {late!r}")
         if late == "side" and definition.slide is not None:
             raise DefinitionError(
-                "late='side' needs one result a row: with every= use late='drop' or late='raise'"
+                "late='side' needs one result per row; with every= use late='drop' or late='raise'"
             )
         self.definition, self.lateness = definition, lateness_of(lateness)
         self.emit, self.id = emit, named
@@ -79,32 +79,33 @@ class Live:
         self._table_of: Callable[[Any], Any] = ArrowSource.fresh
         self._filled: frozenset[str] | None = None  # input columns whose type had no null so far
         self._finished = False
-        self._last: int | None = None  # of a finished run, its watermark for the user
+        self._last: int | None = None  # the watermark to show after finish()
         self._turn = Turn("this live run")
 
     @in_turn
     def feed(self, data: Any) -> Any:
-        """Take rows and return the results that are due, as the same kind of table.
+        """Take rows and return the results that are ready, as the same kind of table.
 
-        Rows are judged by the watermark as it was; then it moves to the newest time minus the
-        lateness. If this raises, nothing was taken. After `finish` it is a `DataError`.
+        Rows at or before the current watermark are late. Then the watermark moves to the newest
+        time minus the lateness. If this raises, no row was taken. After `finish` it raises a
+        `DataError`.
         """
         if self._finished:
             raise DataError(
-                "this live run is finished and takes no more rows: start another one with live(), "
+                "this live run is finished and takes no more rows; start a new one with live(), "
                 "and call finish() only after the last rows"
             )
         source = source_of(data)
         wrong = next((name for name in source.names if not isinstance(name, str)), None)
         if wrong is not None:
-            raise ColumnError(f"columns are named by strings, got {wrong!r}")
+            raise ColumnError(f"column names must be strings, got {wrong!r}")
         rows = source.select(list(source.names))
         engine = self._engine or self._started(rows.schema)
-        # First of all: a table with other columns has nothing to be judged.
+        # Check the columns first: `judge` needs the time column.
         rows = engine.read(rows)
         accepted, late = judge(rows, self.definition.on, engine.watermark)
         if len(late) and self._late_mode == "raise":
-            raise DataError(f"{len(late)} rows are late, the first of them: {_shown(late)}")
+            raise DataError(f"{len(late)} rows are late, the first is {_shown(late)}")
         due = engine.take(accepted, self._moved(engine, accepted))
         self._filled = source.filled if self._filled is None else self._filled & source.filled
         self._engine, self._table_of = engine, source.maker(self._never_null())
@@ -113,22 +114,22 @@ class Live:
 
     @in_turn
     def advance(self, watermark: Any) -> Any:
-        """Say that all rows up to a time have been fed, and return what is due.
+        """Declare that all rows up to a time have been fed, and return the results that are ready.
 
-        One that lies before the last has no effect, nor has any after `finish`.
+        A watermark before the last one has no effect, nor has any watermark after `finish`.
         """
         engine = self._engine
         if engine is None:
-            raise DataError("nothing was fed yet, so that times are not known: feed rows first")
+            raise DataError("the type of the time column is not known yet; feed rows first")
         on = self.definition.on
         steps = steps_of(on, watermark, engine.schema.field(on).type)
         return self._written(engine.take(engine.schema.empty_table(), steps))
 
     @in_turn
     def finish(self) -> Any:
-        """Say that no more rows come, and return all that was pending.
+        """Declare that no more rows will come, and return all pending results.
 
-        None if nothing was ever fed. Feeding rows after that is an error; to finish once more
+        Returns None if no rows were fed. Feeding rows afterwards raises an error; a second `finish`
         returns no rows.
         """
         engine = self._engine
@@ -143,10 +144,10 @@ class Live:
     @property
     @in_turn
     def watermark(self) -> Any:
-        """Rows up to this time are late: a number, or a datetime64 in UTC; None at first.
+        """Return the watermark as a number or a datetime64 in UTC, or None at the start.
 
-        Of a finished run it is the newest time that was fed, or the last watermark if that is
-        later.
+        Rows up to this time are late. After `finish` it is the newest time that was fed, or the
+        last watermark if that is later.
         """
         engine = self._engine
         if engine is None:
@@ -159,46 +160,46 @@ class Live:
     @property
     @in_turn
     def late(self) -> int:
-        """How many rows were late."""
+        """Return the number of late rows so far."""
         return self._late
 
     @property
     @in_turn
     def pending(self) -> int:
-        """How many rows were accepted and have no result yet."""
+        """Return the number of accepted rows without a result."""
         return 0 if self._engine is None else self._engine.pending
 
     @property
     @in_turn
     def nbytes(self) -> int:
-        """The size of the rows that are held, in bytes."""
+        """Return the size of the held rows in bytes."""
         return 0 if self._engine is None else self._engine.nbytes
 
     @in_turn
     def explain(self) -> str:
-        """Say when results come out, what is kept, and which columns need no history.
+        """Describe when results are emitted, what is kept, and which columns need no history.
 
-        The last is known once rows have been fed, since it depends on their types.
+        The columns are listed once rows have been fed, because they depend on the types.
         """
         kept = dict.fromkeys(over.window.retention() for _, over in self.definition.items)
         lines = [
             str(self.definition),
             f"emit={self.emit!r}: {WHEN[self.emit]}",
-            f"  watermark: the newest time minus {self.lateness}; at or before it rows are late",
-            f"  keeps:     by key, rows after the watermark and {', '.join(kept)} before it",
+            f"  watermark: the newest time minus {self.lateness}; rows at or before it are late",
+            f"  keeps:     per key, rows after the watermark and {', '.join(kept)} before it",
         ]
         if self._engine is not None:
             by_key = set(self._engine.by_key)
             again = [name for name, _ in self.definition.items if name not in by_key]
             if by_key:
-                lines.append(f"  by key:    {', '.join(sorted(by_key))}: a row costs what it adds")
+                lines.append(f"  by key:    {', '.join(sorted(by_key))}: kept as states by key")
             if again:
-                lines.append(f"  folded:    {', '.join(again)}: with what windows of its keys hold")
+                lines.append(f"  folded:    {', '.join(again)}: folded again from the kept rows")
         return "\n".join(lines)
 
     @in_turn
     def to_bytes(self) -> bytes:
-        """Return the state, with which `from_bytes` goes on."""
+        """Return the state as bytes for `from_bytes`."""
         header: dict[str, Any] = {
             "kind": type(self).__name__,
             **identity(self.definition),
@@ -222,35 +223,37 @@ class Live:
     def from_bytes(
         cls, data: bytes, definition: Rolling | None = None, *, operators: Operators = ()
     ) -> Live:
-        """Make a live run from its state; what comes out of it is Arrow until it is fed again.
+        """Restore a live run from its saved state; it returns Arrow tables until it is fed again.
 
-        A definition that is given must be the one with which the state was written. Without one, an
-        operator of your own is found in its module if that is imported already, or in the list
-        `operators`: bytes never import anything.
+        If `definition` is given, it must match the saved one. Bytes never import anything: without
+        `definition`, a user operator must be in a module that is already imported, or in the list
+        `operators`.
         """
         known = Known(operators)
         header, payload = unpack(data, cls.__name__)
         with refusing(cls.__name__):
-            found = same_definition(header, definition, known)
-            made = cls(
-                found,
+            definition = same_definition(header, definition, known)
+            restored = cls(
+                definition,
                 lateness=length_from(header.get("lateness")),
                 emit=field(header, "emit", str),
                 late=field(header, "on_late", str),
                 id=field(header, "id", list),
             )
-            made._late = _within(field(header, "late", int), 0)
-            made._finished, made._last = _finished(header)
+            restored._late = _within(field(header, "late", int), 0)
+            restored._finished, restored._last = _finished(header)
             if header.get("schema") is not None:
                 schema, kept = read_rows(field(header, "schema", int), payload)
                 watermark = header.get("watermark")
                 if watermark is not None:
                     watermark = _within(field(header, "watermark", int), OLDEST)
-                made._engine = Engine.rebuild(found, schema, made.emit, made.id, kept, watermark)
-                made._clock(made._engine)
+                restored._engine = Engine.rebuild(
+                    definition, schema, restored.emit, restored.id, kept, watermark
+                )
+                restored._clock(restored._engine)
             elif payload or header.get("watermark") is not None:
-                raise StateError("the bytes hold rows of no type")
-        return made
+                raise StateError("the bytes hold rows or a watermark without a schema")
+        return restored
 
     def __repr__(self) -> str:
         if self._turn.held:
@@ -261,19 +264,19 @@ class Live:
         )
 
     def _started(self, schema: Any) -> Engine:
-        """Make the engine for rows of this schema, if they can be run."""
+        """Create the engine for rows of this schema; raise an error if it does not fit."""
         if self._late_mode == "side":
             taken = next((name for name in (FLAG, REASON) if name in schema.names), None)
             if taken is not None:
                 raise ColumnError(
-                    f"the data has a column {taken!r} already, which late='side' is to add"
+                    f"the data already has a column {taken!r}, which late='side' adds; rename it"
                 )
         engine = Engine(self.definition, schema, self.emit, self.id)
         self._clock(engine)
         return engine
 
     def _never_null(self) -> frozenset[str]:
-        """Return the columns that never have nulls in what comes out."""
+        """Return the columns that never have nulls in the results."""
         inputs = self._filled or frozenset()
         if self._late_mode == "side":  # late rows have no results
             return inputs | {FLAG}
@@ -287,14 +290,14 @@ class Live:
         return lateness_steps(self.lateness, clock)
 
     def _moved(self, engine: Engine, accepted: Any) -> int | None:
-        """Return the watermark after these rows; the engine lets none move it back."""
+        """Return the watermark after these rows; the engine never moves it back."""
         if len(accepted) == 0:
             return None
         newest = int(times_of(accepted, self.definition.on).max()) - self._clock(engine)
         return newest if newest >= OLDEST else None
 
     def _written(self, due: Any, late: Any = None) -> Any:
-        """Return results as the kind of table that was fed last, late rows behind them."""
+        """Return results as the kind of table that was fed last, followed by late rows."""
         if self._late_mode == "side":
             due = due.append_column(FLAG, pa.array([False] * len(due), pa.bool_()))
             due = due.append_column(REASON, pa.nulls(len(due), pa.string()))
@@ -312,23 +315,23 @@ class Live:
 
 def _finished(header: dict[str, Any]) -> tuple[bool, int | None]:
     """Read from a header whether a run is finished, and its last time."""
-    if "finished" not in header:  # older states have the watermark that finishing left
+    if "finished" not in header:  # in older states, finish() set the watermark to the maximum
         return header.get("watermark") == NEWEST, None
     last = header.get("last")
     if last is not None and not OLDEST <= field(header, "last", int) <= NEWEST:
-        raise StateError("the header of the bytes has no last that makes sense")
+        raise StateError("the header of the bytes has no valid last")
     return field(header, "finished", bool), last
 
 
 def _within(number: int, least: int) -> int:
-    """Return a number of a header that has 64 bits."""
+    """Return a number from a header; raise StateError unless it fits in 64 bits."""
     if not least <= number <= NEWEST:
         raise StateError("a number in the header of the bytes is too small or too large")
     return number
 
 
 def _shown(late: Any) -> str:
-    """Return the first late row in words."""
+    """Describe the first late row."""
     row = late.slice(0, 1).to_pylist()[0]
     reason = row.pop(REASON)
     return f"{', '.join(f'{name}={value!r}' for name, value in row.items())} ({reason})"[:300]

@@ -1,4 +1,4 @@
-"""Rows with their numbers in order of arrival, in a column of their own."""
+"""Number rows in arrival order, in a separate column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBER = "slidefold.row"
 
 
 def numbered(rows: Any, first: int) -> Any:
-    """Return rows with numbers from `first` on."""
+    """Return rows with a column of numbers that starts at `first`."""
     return rows.append_column(NUMBER, pa.array(np.arange(first, first + len(rows))))
 
 

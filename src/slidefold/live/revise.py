@@ -1,9 +1,9 @@
-"""`emit="revise"`: results at once, and again with the next `revision` when late rows change them.
+"""`emit="revise"`: emit results at once, and again with the next `revision` when they change.
 
-A row after the watermark can still change, so its last result is kept beside it. A batch is folded
-together with the rows of its keys, and of the earlier rows only those whose windows hold something
-new, or start behind it (a new mark ends a window and is not in the next one), are folded again. So
-the cost is that of the windows of the keys that a batch touches.
+The result of a row after the watermark can still change, so its last result is kept. A batch is
+folded together with the rows of its keys. An earlier row is folded again only if its window holds a
+new row or starts right after one (a new mark ends a window and is not in the next one). So the cost
+depends on the windows of the keys in the batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REVISION = "revision"
 
 
 class Revise(Kept):
-    """The rows that windows need, and the last results of those that can still change."""
+    """The rows that windows need, and the last results of rows that can still change."""
 
     waiting, once = 0, True
 
@@ -39,10 +39,10 @@ class Revise(Kept):
         self.results = empty.select([NUMBER, *self.names, REVISION])
 
     def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add rows, return them and what they change, then move the watermark."""
+        """Add rows, return new and changed results, then move the watermark."""
         try:
-            found = self.folded(lambda: self._results(rows, watermark))
-            emitted, results = self._newer(found)
+            folded = self.folded(lambda: self._results(rows, watermark))
+            emitted, results = self._newer(folded)
         except BaseException:
             self.refill()
             raise
@@ -57,14 +57,14 @@ class Revise(Kept):
         return emitted
 
     def inserted(self) -> Any:
-        """Return all rows: each has had a result."""
+        """Return all rows, because each already has a result."""
         return pa.concat_tables([self.history, self.read(self.pending)])
 
     def _results(self, rows: Any, watermark: int | None) -> Any:
-        """Return new rows, and pending ones whose windows they touch, as they are now."""
+        """Return the results of new rows and of pending rows whose windows they touch."""
         self.make_room(rows)
         definition, rest = self.definition, self.by_key.rest
-        # States by key need no history, and which rows are touched is seen without it.
+        # Neither states by key nor the search for touched rows need the history.
         history = self.read(rows).slice(0, 0)
         if rest is not None:
             history = of_same_keys(self.history, rows, definition.by)
@@ -76,68 +76,68 @@ class Revise(Kept):
         fresh = origin >= first
         touched = (touches(frames.values(), fresh) | fresh) & (origin >= past)
         pool = pa.concat_tables([pending, rows])
-        found = results_at(rest, ordered, frames, np.flatnonzero(touched), pool, past)
-        new = np.isin(numbers_of(found), numbers_of(rows))
-        for name, values in self.by_key.push(found, watermark, new).items():
-            found = found.append_column(name, values)
+        results = results_at(rest, ordered, frames, np.flatnonzero(touched), pool, past)
+        new = np.isin(numbers_of(results), numbers_of(rows))
+        for name, values in self.by_key.push(results, watermark, new).items():
+            results = results.append_column(name, values)
         for name in self.names:
-            if name not in found.column_names:  # nothing was pushed
-                found = found.append_column(name, pa.nulls(len(found)))
-        return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
+            if name not in results.column_names:  # nothing was pushed
+                results = results.append_column(name, pa.nulls(len(results)))
+        return results.append_column(REVISION, pa.array(np.zeros(len(results), np.int64)))
 
-    def _newer(self, found: Any) -> tuple[Any, Any]:
-        """Return the results that differ from the last ones, and the last ones from now on."""
-        before = numbers_of(self.results)  # rising
-        own = numbers_of(found)
+    def _newer(self, folded: Any) -> tuple[Any, Any]:
+        """Return the results that differ from the last ones, and the updated last results."""
+        before = numbers_of(self.results)  # ascending
+        own = numbers_of(folded)
         place = np.searchsorted(before, own)
         known = place < len(before)
         known[known] = before[place[known]] == own[known]
         then = self.results.take(pa.array(np.where(known, place, 0), mask=~known))
-        changed = ~known | ~same_rows(found, then, self.names)
-        emitted = next_revision(found, then, changed, known)
+        changed = ~known | ~same_rows(folded, then, self.names)
+        emitted = next_revision(folded, then, changed, known)
         stays = ~np.isin(before, numbers_of(emitted))
         newer = emitted.select(self.results.column_names)
         results = with_later(self.results.filter(pa.array(stays)), newer)
         return emitted, results.take(pa.array(np.argsort(numbers_of(results)))).combine_chunks()
 
     def horizon(self) -> int | None:
-        """Say nothing: the last results are not in the rows."""
+        """Return None, because the last results are not in the rows."""
         return None
 
     def next_due(self) -> int | None:
-        """Return None: nothing waits."""
+        """Return None, because no row waits."""
         return None
 
     def side(self) -> Any:
-        """Return what rows alone do not tell: the last results of pending rows, in their order."""
+        """Return the last results of pending rows, in row order."""
         return self.results.drop_columns([NUMBER])
 
     def fill_side(self, side: Any) -> None:
-        """Take the last results of the pending rows."""
+        """Set the last results of the pending rows."""
         side = require_side(side, self.side(), len(self.pending))
         self.results = side.add_column(0, NUMBER, self.pending[NUMBER])
 
     @property
     def nbytes(self) -> int:
-        """The size of the rows that are held."""
+        """Return the size of the held rows and results in bytes."""
         return super().nbytes + int(self.results.nbytes)
 
 
 def touches(frames: Iterable[Frames], fresh: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Tell which frames hold a fresh row, or start right behind one."""
+    """Tell which frames hold a fresh row or start right after one."""
     before = np.concatenate(([0], np.cumsum(fresh)))
-    found: Any = False
+    touched: Any = False
     for lo, hi in frames:
-        found = found | (before[hi] > before[lo])
-        found = found | ((lo > 0) & np.append(fresh, False)[lo - 1])
-    return found  # type: ignore[no-any-return]
+        touched = touched | (before[hi] > before[lo])
+        touched = touched | ((lo > 0) & np.append(fresh, False)[lo - 1])
+    return touched  # type: ignore[no-any-return]
 
 
 def next_revision(
-    found: Any, then: Any, changed: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]
+    now: Any, then: Any, changed: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]
 ) -> Any:
     """Return the changed results with revisions that follow those of `then`."""
     last = then[REVISION].combine_chunks().fill_null(-1).to_numpy(zero_copy_only=False)
-    place = found.column_names.index(REVISION)
-    counted = found.set_column(place, REVISION, pa.array(np.where(known, last + 1, 0)))
+    place = now.column_names.index(REVISION)
+    counted = now.set_column(place, REVISION, pa.array(np.where(known, last + 1, 0)))
     return counted.filter(pa.array(changed))

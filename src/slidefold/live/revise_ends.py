@@ -1,4 +1,4 @@
-"""`emit="revise"` with an `every` in time: each end whose result a batch changes."""
+"""`emit="revise"` with `every=` in time: emit each end whose result a batch changes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class ReviseEnds(Kept):
         self.names = list(definition.columns)
         slide: Any = definition.slide
         if not slide.covers(self.windows, self.clock):
-            # A new row may change an end though the largest window there does not hold it.
+            # A new row may change an end even if the largest window there does not hold it.
             self.give_up_states()
         self.results = self._results(rows, None)
 
     def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add rows, return the ends that they change, then move the watermark."""
+        """Add rows, return the results at ends that they change, then move the watermark."""
         try:
             emitted, results = self._newer(self._results(rows, watermark))
         except BaseException:
@@ -54,35 +54,35 @@ class ReviseEnds(Kept):
         return emitted
 
     def inserted(self) -> Any:
-        """Return all rows: each has had a part in results."""
+        """Return all rows, because each is already part of results."""
         return pa.concat_tables([self.history, self.read(self.pending)])
 
     def _results(self, rows: Any, watermark: int | None) -> Any:
-        """Return the ends whose windows hold new rows, as they are now, in order of time."""
+        """Return the results at ends whose windows hold new rows, in time order."""
         if self.slices is not None and len(rows):
             try:
-                found = self._from_slices(rows, watermark)
+                results = self._from_slices(rows, watermark)
             except ResultOverflowError:
-                # What a row would see may not fit where no end has it: the rows themselves tell.
+                # A slice may overflow at a row that no end reports, so fold from the rows instead.
                 self.give_up_states()
-                found = self._from_rows(rows)
+                results = self._from_rows(rows)
         else:
-            found = self._from_rows(rows)
-        found = found.take(pa.array(np.argsort(times_of(found, _END), kind="stable")))
-        return found.append_column(REVISION, pa.array(np.zeros(len(found), np.int64)))
+            results = self._from_rows(rows)
+        results = results.take(pa.array(np.argsort(times_of(results, _END), kind="stable")))
+        return results.append_column(REVISION, pa.array(np.zeros(len(results), np.int64)))
 
     def _from_slices(self, rows: Any, watermark: int | None) -> Any:
         definition = self.definition
         assert definition.slide is not None
         self.make_room(rows)
         assert self.slices is not None
-        # The new rows alone tell which windows hold one.
+        # The new rows are enough to find the windows that hold one.
         ordered = in_order(definition, rows)
         since = OLDEST if self.watermark is None else self.watermark
         slide = definition.slide.slide(ordered.rows, self.windows, (since, NEWEST))
-        found = self.sliced(rows, ordered, slide, watermark)
-        self.slices.parts.clear()  # it is never asked for keys that have no new row
-        return found
+        results = self.sliced(rows, ordered, slide, watermark)
+        self.slices.parts.clear()  # keys without a new row are never needed
+        return results
 
     def _from_rows(self, rows: Any) -> Any:
         definition = self.definition
@@ -103,10 +103,10 @@ class ReviseEnds(Kept):
         )
         return slide_table(definition, ordered, slide)
 
-    def _newer(self, found: Any) -> tuple[Any, Any]:
-        """Return the results that differ from the last ones, and the last ones from now on."""
+    def _newer(self, folded: Any) -> tuple[Any, Any]:
+        """Return the results that differ from the last ones, and the updated last results."""
         past = len(self.results)
-        both = with_later(self.results, found).combine_chunks()
+        both = with_later(self.results, folded).combine_chunks()
         groups = groups_of(both, self.definition.by)
         ends = times_of(both, _END)
         order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first
@@ -117,30 +117,30 @@ class ReviseEnds(Kept):
         place = earlier[past:]
         known = place >= 0
         then = both.take(pa.array(np.where(known, place, 0), mask=~known))
-        changed = ~known | ~same_rows(found, then, self.names)
-        emitted = next_revision(found, then, changed, known)
+        changed = ~known | ~same_rows(folded, then, self.names)
+        emitted = next_revision(folded, then, changed, known)
         stays = np.ones(past, np.bool_)
         stays[place[known & changed]] = False
         results = with_later(self.results.filter(pa.array(stays)), emitted)
         return emitted, results.combine_chunks()
 
     def horizon(self) -> int | None:
-        """Say nothing: the last results are not in the rows."""
+        """Return None, because the last results are not in the rows."""
         return None
 
     def next_due(self) -> int | None:
-        """Return None: nothing waits."""
+        """Return None, because no row waits."""
         return None
 
     def side(self) -> Any:
-        """Return what rows alone do not tell: the last results."""
+        """Return the last results, which cannot be computed from the rows."""
         return self.results
 
     def fill_side(self, side: Any) -> None:
-        """Take the last results."""
+        """Set the last results."""
         self.results = require_side(side, self.results)
 
     @property
     def nbytes(self) -> int:
-        """The size of the rows that are held."""
+        """Return the size of the held rows and results in bytes."""
         return super().nbytes + int(self.results.nbytes)

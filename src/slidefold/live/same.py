@@ -1,4 +1,4 @@
-"""Which values of two columns are the same: null is null, NaN is NaN, 0.0 is -0.0."""
+"""Compare two columns value by value: null equals null, NaN equals NaN, 0.0 equals -0.0."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Bools = npt.NDArray[np.bool_]
 
 
 def same_rows(left: Any, right: Any, names: list[str]) -> Bools:
-    """Tell which rows of two tables have the same values in these columns."""
-    found = np.ones(len(left), np.bool_)
+    """Tell which rows of two tables have equal values in these columns."""
+    equal = np.ones(len(left), np.bool_)
     for name in names:
-        found &= same(one_chunk(left, name), one_chunk(right, name))
-    return found
+        equal &= same(one_chunk(left, name), one_chunk(right, name))
+    return equal
 
 
 def same(left: Any, right: Any) -> Bools:
-    """Tell which values of two arrays are the same.
+    """Tell which values of two arrays are equal.
 
     >>> same(pa.array([1.0, None, float("nan")]), pa.array([2.0, None, float("nan")])).tolist()
     [False, True, True]
@@ -38,10 +38,10 @@ def same(left: Any, right: Any) -> Bools:
     if types.is_null(kind) or types.is_null(right.type):
         return nulls[0] & nulls[1]
     if types.is_struct(kind):
-        found: Bools = nulls[0] == nulls[1]
+        same_parts: Bools = nulls[0] == nulls[1]
         for one, other in zip(left.flatten(), right.flatten(), strict=True):
-            found &= same(one, other)
-        return found
+            same_parts &= same(one, other)
+        return same_parts
     if types.is_list(kind) or types.is_large_list(kind):
         return _same_lists(left, right) & ~(nulls[0] ^ nulls[1])
     if types.is_floating(kind):
@@ -57,28 +57,28 @@ def same(left: Any, right: Any) -> Bools:
 def _equal(left: Any, right: Any) -> Bools:
     try:
         return _bools(pc.equal(left, right).fill_null(False)).copy()
-    except pa.ArrowNotImplementedError:  # maps and their like
+    except pa.ArrowNotImplementedError:  # maps and similar types
         pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
         return np.array([a == b for a, b in pairs], np.bool_)
 
 
 def _same_lists(left: Any, right: Any) -> Bools:
     (first, count), (others_first, others_count) = _extents(left), _extents(right)
-    found: Bools = count == others_count
-    common = np.where(found, count, 0)
+    equal: Bools = count == others_count
+    common = np.where(equal, count, 0)
     items = same(
         left.values.take(pa.array(spread(first, common))),
         right.values.take(pa.array(spread(others_first, common))),
     )
     differing = np.concatenate(([0], np.cumsum(~items)))
     ends = np.cumsum(common)
-    found &= differing[ends] == differing[ends - common]
-    return found
+    equal &= differing[ends] == differing[ends - common]
+    return equal
 
 
 def _extents(lists: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     offsets = lists.offsets.to_numpy().astype(np.int64)
-    # What stands under a null is not looked at.
+    # Items under a null are ignored.
     return offsets[:-1], np.where(_bools(lists.is_null()), 0, np.diff(offsets))
 
 

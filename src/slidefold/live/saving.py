@@ -1,4 +1,4 @@
-"""The state of a live run as bytes: who the definition is, and the rows as an Arrow stream."""
+"""Write and read the state of a live run: its definition, and its rows as an Arrow stream."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from slidefold.state import Known, field, operator_header
 
 
 def identity(definition: Rolling) -> dict[str, Any]:
-    """Describe a definition: what it says, and who its operators are, with their versions."""
+    """Describe a definition and its operators with their versions."""
     operators = {name: operator_header(over.operator) for name, over in definition.items}
-    # As text, since a header sorts its names and columns have an order.
+    # The definition is text, because a header sorts its keys and columns have an order.
     return {"definition": json.dumps(definition.to_dict()), "operators": _plain(operators)}
 
 
 def same_definition(header: dict[str, Any], given: Rolling | None, known: Known) -> Rolling:
-    """Return the definition of a header; one that is given must be the same.
+    """Return the definition of a header; `given`, if any, must match it.
 
-    Operators of users are among those that are `known`.
+    User operators are looked up in `known`.
     """
     saved = _parsed(field(header, "definition", str))
     if given is None:
@@ -31,34 +31,37 @@ def same_definition(header: dict[str, Any], given: Rolling | None, known: Known)
         except StateError:
             raise
         except Exception as error:
-            raise StateError(f"the definition in the bytes cannot be made: {error}") from None
+            raise StateError(f"the definition in the bytes is invalid: {error}") from None
     now = identity(given)
     differs = _differences(saved, json.loads(now["definition"]))
     if not differs:
         versions = field(header, "operators", dict)
         differs = [
-            f"the operator of {name!r} was {_version(versions.get(name))} and is {_version(own)}"
+            f"the operator of {name!r} was {_version(versions.get(name))} and is now "
+            f"{_version(own)}"
             for name, own in now["operators"].items()
             if versions.get(name) != own
         ]
     if differs:
-        raise StateError(f"the bytes are of another definition: {'; '.join(differs[:3])}")
+        raise StateError(
+            f"the bytes were saved with a different definition: {'; '.join(differs[:3])}"
+        )
     return given
 
 
 def _with_operators(saved: Any, known: Known) -> Any:
-    """Put the operators of users in the place of their names, "module:name"."""
+    """Replace the names of user operators, "module:name", by the operators."""
     if not isinstance(saved, dict):
         return saved
-    found = {
+    described = {
         key: _operators_in(value, known) if key in ("columns", "parts") else value
         for key, value in saved.items()
     }
     name = saved.get("operator")
     if isinstance(name, str) and ":" in name:
         module, _, path = name.partition(":")
-        found["operator"] = known.find(module, path)
-    return found
+        described["operator"] = known.find(module, path)
+    return described
 
 
 def _operators_in(columns: Any, known: Known) -> Any:
@@ -68,29 +71,29 @@ def _operators_in(columns: Any, known: Known) -> Any:
 
 
 def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Say what two definitions differ in, column by column."""
-    found = [
-        f"{name} was {saved.get(name)!r} and is {now.get(name)!r}"
+    """Describe the differences of two definitions, column by column."""
+    differences = [
+        f"{name} was {saved.get(name)!r} and is now {now.get(name)!r}"
         for name in sorted({*saved, *now} - {"columns"})
         if saved.get(name) != now.get(name)
     ]
     before, after = saved.get("columns"), now["columns"]
     if not isinstance(before, dict):
-        return [*found, "it had no columns"]
+        return [*differences, "it had no columns"]
     for name in dict.fromkeys([*before, *after]):
         if name not in after:
-            found.append(f"the column {name!r} is gone")
+            differences.append(f"the column {name!r} is missing")
         elif name not in before:
-            found.append(f"the column {name!r} is new")
+            differences.append(f"the column {name!r} is new")
         elif before[name] != after[name]:
-            found.append(f"the column {name!r} was {before[name]} and is {after[name]}")
-    if not found and json.dumps(before) != json.dumps(after):
-        found.append("its columns come in another order")
-    return found
+            differences.append(f"the column {name!r} was {before[name]} and is now {after[name]}")
+    if not differences and json.dumps(before) != json.dumps(after):
+        differences.append("its columns are in another order")
+    return differences
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON gives it back."""
+    """Return a value as it looks after a round trip through JSON."""
     return json.loads(json.dumps(value))
 
 
@@ -111,7 +114,7 @@ def _version(header: Any) -> str:
 
 
 def write_rows(schema: Any, rows: Any) -> tuple[int, bytes]:
-    """Return a schema and rows as bytes, and how many of them are the schema's."""
+    """Return the size of the schema in bytes, and the bytes of schema and rows."""
     head = schema.serialize().to_pybytes()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:

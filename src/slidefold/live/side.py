@@ -1,4 +1,4 @@
-"""What a mode of emitting is; and its state beside the rows, which travels in their metadata."""
+"""The interface of an emit mode, and its state besides the rows, saved in their metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREFIX = b"slidefold."
 
 
 class Mode(Protocol):
-    """When results come out: what an engine asks of it."""
+    """The interface of an emit mode, which decides when results are emitted."""
 
     watermark: int | None
     by_key: Incremental
@@ -25,25 +25,25 @@ class Mode(Protocol):
 
     @property
     def newest(self) -> int | None:
-        """The newest time of a row so far, or the watermark if that is later."""
+        """Return the newest time of a row so far, or the watermark if that is later."""
 
     @property
     def waiting(self) -> int:
-        """How many rows have no result yet."""
+        """Return the number of rows without a result."""
 
     @property
     def rows(self) -> int:
-        """How many rows are held."""
+        """Return the number of held rows."""
 
     @property
     def nbytes(self) -> int:
-        """The size of all that is held."""
+        """Return the size of everything held in bytes."""
 
     def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add rows, move the watermark, and return what is due; or raise and change nothing."""
+        """Add rows, move the watermark, and return due results; or raise and change nothing."""
 
     def fill(self, rows: Any, watermark: int | None) -> None:
-        """Take rows of which those up to the watermark have passed already."""
+        """Set the rows; those up to the watermark have passed already."""
 
     def kept(self) -> Any:
         """Return all rows that are still needed."""
@@ -52,7 +52,7 @@ class Mode(Protocol):
         """Return a time up to which no row is needed any more."""
 
     def next_due(self) -> int | None:
-        """Return a watermark before which nothing is due if no more rows come."""
+        """Return a watermark before which no result is ready without new rows."""
 
 
 @runtime_checkable
@@ -60,15 +60,15 @@ class Sided(Protocol):
     """A mode that holds more than rows: the last results."""
 
     def side(self) -> Any:
-        """Return it as a table."""
+        """Return the last results as a table."""
 
     def fill_side(self, side: Any) -> None:
-        """Take it, after the rows have been filled."""
+        """Set the last results, after the rows have been filled."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """The last results, with how many rows and at which watermark they were saved."""
+    """The last results, with the number of rows and the watermark when they were saved."""
 
     table: Any
     rows: int
@@ -76,7 +76,7 @@ class Side:
 
 
 def write_side(side: Side, metadata: dict[bytes, bytes] | None) -> dict[bytes, bytes]:
-    """Return metadata that hold a side."""
+    """Return metadata that contains the last results."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, side.table.schema) as writer:
         writer.write_table(side.table.combine_chunks())
@@ -90,7 +90,7 @@ def write_side(side: Side, metadata: dict[bytes, bytes] | None) -> dict[bytes, b
 
 
 def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
-    """Return the side that metadata hold, None if they hold none."""
+    """Return the last results in the metadata, or None if there are none."""
     if metadata is None or _PREFIX + b"side" not in metadata:
         return None
     try:
@@ -104,18 +104,18 @@ def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
 
 
 def require_side(side: Any, like: Any, rows: int | None = None) -> Any:
-    """Return last results if they have the columns of an empty mode's, and so many rows."""
+    """Return last results; raise StateError unless they have these columns and so many rows."""
     same = side.column_names == like.column_names and all(
-        field.type == due.type or has_null(due.type)
-        for field, due in zip(side.schema, like.schema, strict=True)
+        field.type == expected.type or has_null(expected.type)
+        for field, expected in zip(side.schema, like.schema, strict=True)
     )
     if not same or rows not in (None, len(side)):
-        raise StateError("the last results in the saved rows are not those of this definition")
+        raise StateError("the last results in the saved rows do not match this definition")
     return side
 
 
 def has_null(kind: Any) -> bool:
-    """Tell whether a type is not known yet, or that of a part of it: of objects, before the first.
+    """Tell whether a type or a part of it is unknown, as for objects before the first one.
 
     >>> has_null(pa.struct({"n": pa.int64(), "x": pa.null()})), has_null(pa.list_(pa.int64()))
     (True, False)

@@ -1,9 +1,8 @@
-"""Slices for an `every` in time: rows that are in the same windows are one state.
+"""Slices for `every=` in time: rows that are in the same windows share one state.
 
-Windows end at multiples of a step, so that in each step they start and end at a few times, the
-edges. What lies between two edges is in the same windows. Its rows are added to one state, and a
-window is the fold of the states between its edges: an end costs what its slices cost, however many
-rows they have.
+Windows end at multiples of a step, so in each step they start and end at a few times, the edges.
+All rows between two edges are in the same windows, so they are added to one state. A window is the
+fold of the states between its edges: its cost depends on the number of slices, not of rows.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.live.incremental import Batch, Incremental, KeyedColumn, fit, fit_keys, keys_of
 from slidefold.live.lateness import times_of
 
-# With fewer ends a window, folding its rows again at each is cheaper than to keep states.
+# With fewer ends per window, folding its rows again at each end is cheaper than keeping states.
 FEWEST_ENDS = 8
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The edges of windows, the same in every step, and numbers for what lies on and between them.
+    """The edges of windows, the same in every step, with numbers for edges and gaps.
 
-    An edge has an even number, what lies between two edges the odd number between theirs.
+    An edge has an even number, and the gap between two edges has the odd number between theirs.
 
     >>> Grid(10, (0, 5)).numbers(np.array([0, 1, 5, 9, 10])).tolist()
     [2, 3, 4, 5, 6]
@@ -40,7 +39,7 @@ class Grid:
     edges: tuple[int, ...]
 
     def numbers(self, times: Ints) -> Ints:
-        """Return the number of the edge or gap at which each time lies."""
+        """Return the number of the edge or gap of each time."""
         edges = np.array(self.edges)
         steps = times // self.step
         rest = times - steps * self.step
@@ -54,22 +53,22 @@ class Grid:
 
     @property
     def fits(self) -> bool:
-        """Whether the numbers of all times fit 64 bits."""
+        """Tell whether the numbers of all times fit in 64 bits."""
         return self.step >= 4 * len(self.edges)
 
 
 def grid_of(slide: EveryTime, windows: Iterable[Time], clock: Clock) -> Grid:
-    """Return where windows start and end."""
+    """Return the grid of times at which windows start and end."""
     step, shift = slide.grid(clock)
     starts = [shift - window.native_rule(clock)[0] for window in windows]
     return Grid(step, tuple(sorted({edge % step for edge in (shift, *starts)})))
 
 
 class Sliced(Incremental):
-    """All columns of a definition with an `every` in time, their states by key and slice."""
+    """All columns of a definition with `every=` in time, with states by key and slice."""
 
     def __init__(self, definition: Any, rows: Any, clock: Clock, wanted: bool = True) -> None:
-        """Look at the types of an empty table of the rows to come."""
+        """Decide by the types of an empty table whether to keep slices."""
         slide, schema = definition.slide, rows.schema
         overs = definition.columns.values()
         self.sliced = (
@@ -91,20 +90,20 @@ class Sliced(Incremental):
         return list(self.definition.columns) if self.sliced else []
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self.columns = {}
-        self.parts: list[Any] = []  # of keys and times, the newest last
+        self.parts: list[Any] = []  # tables of keys and times, the newest last
         for name in self.chosen:
             over = self.definition.columns[name]
             span, keeps_start, keeps_end = over.window.native_rule(self.clock)
-            # From any end on the grid, it is as many edges and gaps to the start.
+            # The number of edges and gaps from end to start is the same for all ends.
             _, end = self.definition.slide.grid(self.clock)
             far = self.grid.number(end) - self.grid.number(end - span)
             reach = far if keeps_start else far - 1, 0 if keeps_end else 1
             self.columns[name] = KeyedColumn(over, reach)
 
     def push(self, rows: Any, watermark: int | None, fresh: Array | None = None) -> dict[str, Any]:
-        """Insert rows; the results of no row are of use."""
+        """Insert rows; return no results, because only ends have results."""
         if not self.sliced:
             return {}
         none = self._keys(rows).slice(0, 0)
@@ -113,14 +112,14 @@ class Sliced(Incremental):
         return {}
 
     def note(self, rows: Any) -> None:
-        """Remember which keys there are, for ends that no new row tells of."""
+        """Remember the keys of rows, for ends without a new row."""
         if len(rows):
             self.parts.append(self._keys(rows))
 
     def insert(self, rows: Any, keys: Any, ends: Ints, watermark: int | None) -> dict[str, Any]:
-        """Insert rows, and return the results of keys at some ends, if there are any.
+        """Insert rows, and return the results of keys at the given ends, if there are any.
 
-        Each row of `keys` asks for the result at its end.
+        Row i of `keys` gets the result at `ends[i]`.
         """
         past = len(rows)
         if past + len(ends) == 0:
@@ -128,29 +127,29 @@ class Sliced(Incremental):
         on, by = self.definition.on, self.definition.by
         numbers = self.grid.numbers(np.concatenate((times_of(rows, on), ends)))
         fresh = np.arange(len(numbers)) < past
-        # A row after the watermark may lie in the same gap, and is not late.
+        # A row after the watermark may be in the same gap, and is not late.
         wall = None if watermark is None else self.grid.number(watermark) - 1
         both = pa.concat_tables([self._keys(rows), keys])
         batch = Batch(keys_of(both, by, self.whole), numbers, wall, fresh)
-        found = {}
+        results = {}
         for name, column in self.columns.items():
-            inputs = [one_chunk(rows, each) for each in column.over.operator.columns]
-            asking = [pa.nulls(len(ends), each.type) for each in inputs]
+            inputs = [one_chunk(rows, source) for source in column.over.operator.columns]
+            asking = [pa.nulls(len(ends), values.type) for values in inputs]
             columns = [pa.concat_arrays(pair) for pair in zip(inputs, asking, strict=True)]
-            found[name] = column.push(batch, tuple(columns)).slice(past)
-        return found
+            results[name] = column.push(batch, tuple(columns)).slice(past)
+        return results
 
     def ordered(self, rows: Any) -> Sorted:
-        """Return the newest row of each key, and these rows, in order.
+        """Return the newest row of each key and these rows, in window order.
 
-        After a watermark, the ends of windows that hold any older row are ends of windows that hold
-        the newest.
+        The newest rows are enough: after a watermark, a window that holds an older row of a key
+        ends where a window that holds the newest row ends.
         """
         table = pa.concat_tables([*self.parts, self._keys(rows)])
         return sort_table(table, self.definition.on, self.definition.by, ())
 
     def forget(self, watermark: int) -> None:
-        """Let keys go whose rows no window after the watermark holds, and all but newest rows."""
+        """Drop keys whose rows no window after the watermark holds, and all but the newest rows."""
         if not self.parts:
             return
         assert self.reach is not None
@@ -161,7 +160,7 @@ class Sliced(Incremental):
         newest = order[-1:]
         if groups is not None:
             newest = np.empty(count, np.int64)
-            newest[groups[order]] = order  # of those of a group, the last one stays
+            newest[groups[order]] = order  # the last row of a group overwrites the others
         self.parts = [table.take(pa.array(newest[times[newest] > watermark - self.reach]))]
 
     def _keys(self, rows: Any) -> Any:

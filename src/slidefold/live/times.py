@@ -1,4 +1,4 @@
-"""Watermarks as users give and see them, and as engines count them."""
+"""Convert watermarks between user values and the engine's steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slidefold.errors import ValueTypeError
 
 
 def lateness_steps(lateness: Length, clock: Clock) -> int:
-    """Return a lateness in whole steps of a clock, in between the next one."""
+    """Return a lateness in steps of a clock, rounded up."""
     if lateness == 0:
         return 0
     whole, exact = clock.steps(lateness, f"the lateness {lateness!r}")
@@ -37,10 +37,11 @@ def steps_of(name: str, value: Any, kind: Any) -> int:
             steps = int(pa.scalar(value, kind).value)
     except (TypeError, ValueError, pa.ArrowException):
         raise ValueTypeError(
-            f"a watermark is a time as in the column {name!r} of type {kind}, got {value!r}"
+            f"the watermark must be a time like those of column {name!r} of type {kind}, "
+            f"got {value!r}"
         ) from None
     if not -(2**63) <= steps < 2**63:
-        raise ValueTypeError(f"a watermark has 64 bits with sign, got {value!r}")
+        raise ValueTypeError(f"the watermark must fit in int64, got {value!r}")
     return steps
 
 

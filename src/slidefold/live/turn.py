@@ -1,4 +1,4 @@
-"""One call at a time: calls from other threads wait, a call from inside another is refused."""
+"""Allow one call at a time: other threads wait, and a nested call raises BusyError."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Turn:
-    """A lock that knows its holder, for `with`; a copy of it is free.
+    """A lock that knows its holder, for `with`; a copy of it is not held.
 
     >>> turn = Turn("a live run")
     >>> with turn:
@@ -24,14 +24,14 @@ class Turn:
     """
 
     def __init__(self, what: str) -> None:
-        """Name what is used in turns, for errors."""
+        """Set the name of the locked object for errors."""
         self.what = what
         self._lock = Lock()
         self._holder = (0, 0)
 
     @property
     def held(self) -> bool:
-        """Whether a call of this thread has the turn."""
+        """Tell whether a call of this thread holds the lock."""
         return self._lock.locked() and self._holder == (os.getpid(), get_ident())
 
     def __enter__(self) -> Self:
@@ -40,13 +40,13 @@ class Turn:
             holder = self._holder
             if holder == own:
                 raise BusyError(
-                    f"{self.what} is busy with a call, so code that runs inside it (an operator, "
-                    "a reader) cannot use it: call it when that has returned"
+                    f"{self.what} is busy with a call, so code inside that call (an operator, a "
+                    "reader) cannot use it; use it after the call has returned"
                 )
-            if holder[0] not in (0, own[0]):  # the thread that has the turn is not in this process
+            if holder[0] not in (0, own[0]):  # the thread that holds the lock is in another process
                 raise BusyError(
-                    f"{self.what} was in the middle of a call in another thread when this process "
-                    "was forked: make it anew from saved state"
+                    f"{self.what} was in a call on another thread when this process was forked; "
+                    "restore it from saved state"
                 )
             self._lock.acquire()
         self._holder = own
@@ -61,7 +61,7 @@ class Turn:
 
 
 def in_turn(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Make calls of a method wait for the `_turn` of their object."""
+    """Make calls of a method wait for the `_turn` lock of their object."""
 
     @wraps(method)
     def waiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:

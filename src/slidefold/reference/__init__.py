@@ -1,7 +1,7 @@
-"""Every algorithm in plain Python: the readable version, and the second oracle.
+"""Every algorithm in plain Python: the readable version, and a second oracle for the tests.
 
-Nothing here is fast. Each module opens with its layout, its numbered invariants, its cost and its
-paper; `check()` verifies each invariant. The operators are in `slidefold.reference.operators`.
+Nothing here is fast. Each module starts with its layout, its numbered invariants, its cost and its
+paper. `check()` verifies each invariant. The operators are in `slidefold.reference.operators`.
 """
 
 from slidefold.reference.amta import Amta

@@ -1,8 +1,8 @@
-"""When two states count as the same: exactly, except for the rounding of floats.
+"""Compare two states: exactly, except for the rounding of floats.
 
 Integers, strings and the states of selective operators must be equal. Floats that were summed in
-another order may differ in their last bits, so those are compared within 1e-12 of what was put in,
-squared where that is larger (a variance holds squares).
+a different order may differ in their last bits. They are compared within 1e-12 of the inputs, or of
+their squares if those are larger, because a variance holds squares.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 
 
 def tolerance(op: object, inputs: Sequence[object]) -> float:
-    """Return by how much two float states may differ that stand for the same lifted inputs."""
+    """Return how much two float states of the same lifted inputs may differ."""
     if has(op, "newer_wins"):
         return 0.0
     scale = max((abs(x) for state in inputs for x in _finite_floats(state)), default=0.0)
@@ -24,7 +24,7 @@ def tolerance(op: object, inputs: Sequence[object]) -> float:
 
 
 def agree(left: object, right: object, tolerance: float) -> bool:
-    """Tell whether two states are the same.
+    """Tell whether two states are equal within the tolerance.
 
     >>> agree((2, 0.1 + 0.2), (2, 0.3), tolerance=1e-12)
     True

@@ -1,26 +1,27 @@
-"""Amta: a forest of perfect binary trees that shrinks at the old end and grows at the young one.
+"""Amta: a forest of perfect binary trees that shrinks at the old end and grows at the young end.
 
 Layout: the node (k, p) is the aggregate of the 2^k values from position p on, where p is a multiple
-of 2^k; it exists as soon as all of them have come, and until the first of them leaves. The window
-is split at T. The values before T are covered by few nodes, from small to large and back to small;
-a stack holds for each of them the aggregate from its start to T, with the oldest on top. The values
+of 2^k. It exists from the insert of its last value to the evict of its first. The window is split
+at T. A few nodes, from small to large and back to small, cover the values before T. A stack holds,
+for each of these nodes, the aggregate from its start to T, with the oldest node on top. The values
 from T on have one running aggregate.
 
 Invariants (v is the window by position, F its first and E its end position):
   I1  len is the number of values inserted and not evicted.
   I2  the nodes are exactly those (k, p) with F <= p, p a multiple of 2^k, and p + 2^k <= E.
   I3  the node (k, p) holds v[p] * ... * v[p + 2^k - 1].
-  I4  the stack, from its top, covers F..T without gap by nodes; F <= T <= E.
+  I4  the nodes of the stack, from its top, cover F..T without gaps; F <= T <= E.
   I5  the item that starts at p holds v[p] * ... * v[T-1].
   I6  back is v[T] * ... * v[E-1].
 
-Cost: query 1 combine. Insert amortised 2, at most 1 + log2 n: as a binary counter, half of the
-inserts complete no pair. Evict amortised 1, at most 2 log2 n: a node is taken apart once.
-bulk_evict at most 2 log2 n, whatever m. About 2n states in nodes, and 2 log2 n besides.
+Cost: query takes 1 combine. Insert takes amortised 2, at most 1 + log2 n: as in a binary counter,
+half of the inserts complete no pair. Evict takes amortised 1, at most 2 log2 n: a node is split
+only once. bulk_evict takes at most 2 log2 n for any m. About 2n states in nodes, and 2 log2 n on
+the stack.
 
 Paper: described without pseudocode in Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window
 Aggregation in Worst-Case Constant Time", section 8.1, and "Out-of-Order Sliding-Window Aggregation
-with Efficient Bulk Evictions and Insertions", section 2. The algorithm is that of Villalba, Berral,
+with Efficient Bulk Evictions and Insertions", section 2. The algorithm is by Villalba, Berral,
 Carrera (2019).
 """
 
@@ -34,14 +35,14 @@ from slidefold.reference.protocols import In, Operator, Out, S, fold
 
 
 class Node(NamedTuple):
-    """The place of a perfect tree: its height, and the position of its oldest value."""
+    """The height of a perfect tree, and the position of its oldest value."""
 
     level: int
     start: int
 
     @property
     def end(self) -> int:
-        """The position after its newest value."""
+        """Return the position after the newest value."""
         return self.start + (1 << self.level)
 
 
@@ -53,7 +54,7 @@ class Covered(NamedTuple, Generic[S]):
 
 
 def cover(start: int, end: int) -> list[Node]:
-    """Return the fewest nodes that make up start..end, oldest first.
+    """Return the fewest nodes that cover start..end, oldest first.
 
     >>> [node.end - node.start for node in cover(3, 14)]
     [1, 4, 4, 2]
@@ -69,7 +70,7 @@ def cover(start: int, end: int) -> list[Node]:
 
 
 class Amta(Aggregator[In, S, Out]):
-    """Perfect trees, a stack over the older ones, a running aggregate over the newer values.
+    """Perfect trees, with a stack over the older values and one aggregate of the newer values.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = Amta(Concat())
@@ -114,9 +115,9 @@ class Amta(Aggregator[In, S, Out]):
     def bulk_evict(self, m: int) -> None:
         """Drop the m oldest values at once."""
         if m < 0:
-            raise WindowError(f"bulk_evict needs m >= 0, got {m}")
+            raise WindowError(f"m must be at least 0, got {m}")
         if m > len(self):
-            raise EmptyWindowError(f"bulk_evict of {m} values from a window of {len(self)}")
+            raise EmptyWindowError(f"cannot evict {m} values from a window of {len(self)}")
         if not m:
             return
         front = self.front + m
@@ -171,7 +172,7 @@ class Amta(Aggregator[In, S, Out]):
         return oldest if self.split == self.end else self.op.combine(oldest, self.back)
 
     def _covered(self, stack: list[Covered[S]], start: int, end: int) -> list[Covered[S]]:
-        """Return the stack with the nodes of start..end, which lie right before it, on top."""
+        """Return the stack with the nodes of start..end, which directly precede it, on top."""
         stack = list(stack)
         for node in reversed(cover(start, end)):
             state = self.nodes[node]
@@ -179,7 +180,7 @@ class Amta(Aggregator[In, S, Out]):
         return stack
 
     def _uncover(self, front: int) -> None:
-        """Take what lies before front off the stack; of a node across it the rest stays."""
+        """Remove the values before front from the stack; split a node that spans front."""
         keep = len(self.stack)
         while keep and self.stack[keep - 1].node.end <= front:
             keep -= 1
@@ -190,7 +191,7 @@ class Amta(Aggregator[In, S, Out]):
             del self.stack[keep:]
 
     def _drop_nodes(self, start: int) -> None:
-        """Forget the nodes that begin at a position that leaves."""
+        """Remove the nodes that start at an evicted position."""
         level = 0
         while Node(level, start) in self.nodes:
             del self.nodes[Node(level, start)]

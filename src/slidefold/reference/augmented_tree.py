@@ -1,14 +1,14 @@
-"""What BTree and Fiba share: single operations on a B-tree whose nodes carry aggregates.
+"""The base of BTree and Fiba: single operations on a B-tree with an aggregate in each node.
 
-Layout: that of tree_node.py. BTree and Fiba differ in where a search begins and in what a node's
-aggregate covers; everything else is here. An insert or evict (1) searches the node, (2) changes it,
-(3) rebalances upwards while a node has too many or too few children, and (4) repairs the aggregates
-that are left. Aggregates of whole subtrees are repaired on the way up, in (2) and (3).
+Layout: see tree_node.py. BTree and Fiba differ in where a search starts and in what a node's
+aggregate covers; everything else is here. An insert or evict (1) searches for the node, (2) changes
+it, (3) rebalances upwards while a node has too many or too few children, and (4) repairs the
+remaining aggregates. Aggregates of whole subtrees are repaired on the way up, in (2) and (3).
 
-The names are those of the paper's figure 7, so that both can be read side by side: split, merge,
-move, height increase and decrease, evict inner. Two things are told differently. A merge or move
-repairs its parent too, so nobody has to be told `toRepair`. The climb from a leaf to the inner node
-whose entry it replaces (figure 8, lines 85 to 90) is part of the rebalancing loop.
+The names follow the paper's figure 7, so that both can be read side by side: split, merge, move,
+height increase and decrease, evict inner. There are two differences. A merge or move also repairs
+its parent, so there is no `toRepair` list. The climb from a leaf to the inner node whose entry it
+replaces (figure 8, lines 85 to 90) is part of the rebalancing loop.
 
 Paper: Tangwongsan, Hirzel, Schneider, "Optimal and General Out-of-Order Sliding-Window
 Aggregation", figures 7, 8 and 10.
@@ -31,7 +31,7 @@ from slidefold.reference.tree_node import Node
 
 
 class Found(NamedTuple, Generic[S]):
-    """Where a time is, or, in a leaf, where it would be."""
+    """The place of a time, or the place in a leaf where it would be inserted."""
 
     node: Node[S]
     at: int
@@ -39,7 +39,7 @@ class Found(NamedTuple, Generic[S]):
 
 
 class Reach(NamedTuple, Generic[S]):
-    """How far rebalancing went: the node where it topped out, and the spines that it met."""
+    """How far rebalancing went: the highest node, and the spines that it touched."""
 
     top: Node[S]
     hit_left: bool
@@ -57,16 +57,16 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         self.root: Node[S] = Node(op.identity())
         self._before: dict[Node[S], dict[str, Any]] | None = None
 
-    # ---- the face
+    # ---- public interface
 
     @property
     def oldest(self) -> Time | None:
-        """The first time, None if the window is empty."""
+        """Return the first time, or None if the window is empty."""
         return next((time for time, _ in self._entries()), None)
 
     @property
     def youngest(self) -> Time | None:
-        """The last time, None if the window is empty."""
+        """Return the last time, or None if the window is empty."""
         node = self.root
         while not node.is_leaf:
             node = node.children[-1]
@@ -74,14 +74,14 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
 
     @property
     def height(self) -> int:
-        """The number of levels."""
+        """Return the number of levels."""
         node, levels = self.root, 1
         while not node.is_leaf:
             node, levels = node.children[0], levels + 1
         return levels
 
     def insert(self, time: Time, value: In) -> None:
-        """Add a value; if the time is there already, its value and the new one combine."""
+        """Add a value; combine it with the existing value if the time exists already."""
         require_time(time)
         self._insert_state(time, self.op.lift(value))
 
@@ -96,27 +96,27 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         return there
 
     def copy(self) -> Self:
-        """Return a tree of its own with the same entries; states never change and are shared."""
+        """Return an independent copy of the tree; states never change, so both share them."""
         twin = copy.copy(self)
         twin.root = self.root.clone()
         return twin
 
     def states_kept(self) -> int:
-        """Return the number of states kept: one an entry, one a node."""
+        """Return the number of states kept: one per entry and one per node."""
         return sum(node.arity for node in self.root.below())
 
-    # ---- what makes a BTree or a Fiba of it
+    # ---- where BTree and Fiba differ
 
     @abstractmethod
     def _cover(self, since: Time | None, until: Time | None) -> Node[S]:
-        """Return a node whose subtree has the places of all these times: where to search."""
+        """Return a node whose subtree covers these times: the start of a search."""
 
     @abstractmethod
     def _aggregate(self, node: Node[S]) -> S:
-        """Return what the node's aggregate should be, given those it depends on."""
+        """Compute the node's aggregate from those it depends on."""
 
     def _repair(self, reach: Reach[S]) -> None:
-        """Repair the aggregates that rebalancing has left (repairAggs)."""
+        """Repair the aggregates that rebalancing did not repair (repairAggs)."""
         self._repair_up(reach.top)
 
     # ---- single operations
@@ -159,7 +159,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         return self._rebalance_for_evict(leaf, leaf)
 
     def _evict_inner(self, node: Node[S], at: int) -> Reach[S]:
-        """Evict an entry's neighbour from its leaf, and write it over the entry."""
+        """Remove the entry's neighbour from its leaf, and overwrite the entry with it."""
         leaf, from_right = node.children[at + 1], node.children[at + 1].arity > self.min_arity
         if not from_right:
             leaf = node.children[at]
@@ -171,7 +171,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         return self._rebalance_for_evict(leaf, node)
 
     def _rebalance_for_evict(self, node: Node[S], at_least: Node[S]) -> Reach[S]:
-        """Merge or move while there are too few children, and climb to `at_least` in any case."""
+        """Merge or move while a node has too few children, and climb at least to `at_least`."""
         hit_left, hit_right = node.left_spine, node.right_spine
         below = node is not at_least
         while not node.is_root and (below or node.arity < self.min_arity):
@@ -179,7 +179,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
             if node.arity < self.min_arity:
                 place = parent.place(node)
                 sibling = parent.children[place - 1 if place else 1]
-                # Figure 7, line 61 forgets the left spine: docs/errata.md.
+                # Figure 7, line 61 omits the left spine: see docs/errata.md.
                 hit_left = hit_left or sibling.left_spine
                 hit_right = hit_right or sibling.right_spine
                 if sibling.arity <= self.min_arity:
@@ -199,7 +199,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
     # ---- the steps of rebalancing
 
     def _increase_height(self) -> None:
-        """Put a root above the root; it has no entries until its child is split."""
+        """Add a new root above the root; it has no entries until its child is split."""
         old = self.root
         self.root = Node(self.op.identity())
         self.root.extend([], [], [old])
@@ -216,7 +216,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         self.root = node
 
     def _split(self, node: Node[S]) -> Node[S]:
-        """Halve a node; the middle entry goes up to its parent. Return the right half."""
+        """Split a node in halves, move the middle entry to the parent, return the right half."""
         parent = _parent(node)
         self._touch(node, parent)
         right: Node[S] = Node(self.op.identity(), parent)
@@ -228,12 +228,12 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         parent.put(parent.place(node), node.times[middle], node.values[middle], right)
         node.drop_youngest(len(node.times) - middle)
         right.right_spine, node.right_spine = node.right_spine, False
-        for each in (node, right, parent):
-            self._repair_if_up(each)
+        for changed in (node, right, parent):
+            self._repair_if_up(changed)
         return right
 
     def _merge(self, parent: Node[S], at: int) -> Node[S]:
-        """Make one node of children `at` and `at + 1` and the entry between them; return it."""
+        """Merge children `at` and `at + 1` and the entry between them; return the merged node."""
         left, right = parent.children[at], parent.children[at + 1]
         self._touch(left, parent)
         time, value = parent.take(at)
@@ -244,7 +244,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         return left
 
     def _move(self, parent: Node[S], place: int) -> None:
-        """Give child `place` one entry and one child, through the parent, from its sibling."""
+        """Move one entry and one child from a sibling, through the parent, to child `place`."""
         node = parent.children[place]
         sibling = parent.children[place - 1 if place else 1]
         self._touch(node, sibling, parent)
@@ -279,7 +279,10 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
             self._repair_agg(node)
 
     def _repair_up(self, node: Node[S]) -> Node[S]:
-        """Repair from a node, itself done if it has an up-aggregate, to the first that has none."""
+        """Repair upwards from a node to the first node without an up-aggregate; return that one.
+
+        If the node itself has an up-aggregate, it is already repaired.
+        """
         while node.has_agg_up:
             node = _parent(node)
             self._repair_if_up(node)
@@ -295,10 +298,10 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         return self._parts(self._cover(since, until), since, until)
 
     def _parts(self, node: Node[S], since: Time | None, until: Time | None) -> Iterator[S]:
-        """Yield what folds to a subtree's part of a range; None where all of that side is in it.
+        """Yield states that fold to the subtree's part of a range; None is an open end.
 
-        Figure 10 as it is meant: child i + 1 lies between entries i and i + 1, also the last but
-        one (docs/errata.md).
+        This is figure 10, corrected: child i + 1 is between entries i and i + 1, also for the last
+        but one (docs/errata.md).
         """
         if since is None and until is None and node.has_agg_up:
             yield node.agg
@@ -322,8 +325,8 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """When an operator raises inside, put every node back as it was."""
-        if self._before is not None:  # a step of a larger operation, which answers for it
+        """If an operator raises inside, restore every node."""
+        if self._before is not None:  # a step of a larger operation, which restores the nodes
             yield
             return
         fields = dict(vars(self))
@@ -339,11 +342,11 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
         self._before = None
 
     def _touch(self, *nodes: Node[S]) -> None:
-        """Remember nodes as they are, before their first change in this operation."""
+        """Save nodes before their first change in this operation."""
         if self._before is not None:
             self._before.update({n: n.saved() for n in nodes if n not in self._before})
 
-    # ---- invariants that all such trees have
+    # ---- invariants of all such trees
 
     def _hold_structure(self) -> None:
         """Check I1 to I4: height, order, arity and links."""
@@ -365,7 +368,7 @@ class AugmentedTree(OutOfOrder[In, S, Out]):
                 self._hold(4, child.parent is node, "a child has another parent")
 
     def _slack(self) -> float:
-        """Return the rounding that `check()` forgives."""
+        """Return the rounding error that `check()` tolerates."""
         return tolerance(self.op, [state for _, state in self._entries()])
 
     def _fold_below(self, *nodes: Node[S]) -> S:

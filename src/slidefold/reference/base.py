@@ -1,7 +1,7 @@
-"""The face that every in-order algorithm has: insert, evict, query, len, check, copy, slide.
+"""The interface of every in-order algorithm: insert, evict, query, len, check, copy, slide.
 
-An operator that raises leaves the window as it was: every algorithm computes first and writes
-after.
+An operator that raises leaves the window unchanged: every algorithm computes first and writes
+afterwards.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from slidefold.reference.storage import ChunkedQueue
 
 
 class Checked:
-    """Something with numbered invariants that `check()` verifies."""
+    """Base class of structures whose numbered invariants `check()` verifies."""
 
     def _hold(self, number: int, holds: bool, sentence: str) -> None:
-        """Raise InvariantError, naming the invariant, unless it holds."""
+        """Raise InvariantError with the number of the invariant unless it holds."""
         if not holds:
             raise InvariantError(f"{type(self).__name__} breaks I{number}: {sentence}")
 
@@ -34,17 +34,17 @@ class Checked:
         slack: float,
         sentence: str,
     ) -> None:
-        """Raise InvariantError unless each stored state is the expected one."""
+        """Raise InvariantError unless all stored states equal the expected ones."""
         self._hold(number, len(stored) == len(expected), sentence)
         for left, right in zip(stored, expected, strict=True):
             self._hold(number, agree(left, right, slack), f"{sentence} ({left!r} is not {right!r})")
 
 
 class Aggregator(Checked, ABC, Generic[In, S, Out]):
-    """A window of values, oldest first, whose aggregate is known at any time.
+    """A window of values, oldest first, that can be aggregated at any time.
 
-    The shadow is a plain copy of the lifted values of the window. Only `check()` reads it; it is
-    not part of any algorithm, and `states_kept()` does not count it.
+    The shadow is a plain copy of the window's lifted values. Only `check()` reads it. It is not
+    part of the algorithm, and `states_kept()` does not count it.
     """
 
     def __init__(self, op: Operator[In, S, Out]) -> None:
@@ -65,7 +65,7 @@ class Aggregator(Checked, ABC, Generic[In, S, Out]):
 
     @abstractmethod
     def check(self) -> None:
-        """Verify each numbered invariant; raise InvariantError that names the first broken one."""
+        """Verify each numbered invariant; raise InvariantError for the first broken one."""
 
     @abstractmethod
     def states_kept(self) -> int:
@@ -73,16 +73,16 @@ class Aggregator(Checked, ABC, Generic[In, S, Out]):
 
     @abstractmethod
     def _aggregate(self) -> S:
-        """Return the state of the whole window, which is not empty."""
+        """Return the state of the whole, non-empty window."""
 
     def query(self) -> Out | None:
-        """Return the result of the window; of an empty one None, or the operator's empty()."""
+        """Return the result of the window; if it is empty, None or the operator's `empty()`."""
         if not len(self):
             return cast("Out | None", empty_result(self.op))
         return self.op.lower(self._aggregate())
 
     def copy(self) -> Self:
-        """Return a window of its own with the same values; states never change and are shared."""
+        """Return an independent copy of the window; states never change, so both share them."""
         twin = copy.copy(self)
         for name, part in vars(self).items():
             if isinstance(part, list | dict | set | deque | ChunkedQueue):
@@ -90,10 +90,10 @@ class Aggregator(Checked, ABC, Generic[In, S, Out]):
         return twin
 
     def slide(self, values: Iterable[In], window: int, *, drain: bool = False) -> list[Out | None]:
-        """Return the result after each value, of a window of its own with so many rows.
+        """Run a new window of `window` rows over the values and return the result after each.
 
-        Rows before the window is full see what is there. With `drain` the window is filled, emptied
-        completely, and filled again.
+        The first results cover a window that is not yet full. With `drain` the window is filled,
+        emptied completely, and filled again.
 
         >>> from slidefold.reference import Recalc
         >>> from slidefold.reference.operators import Concat
@@ -103,7 +103,7 @@ class Aggregator(Checked, ABC, Generic[In, S, Out]):
         ['a', 'ab', 'abc', 'd', 'de']
         """
         if window < 1:
-            raise WindowError(f"slide needs window >= 1, got {window}")
+            raise WindowError(f"window must be at least 1, got {window}")
         moving = self._fresh()
         results: list[Out | None] = []
         for value in values:
@@ -120,10 +120,10 @@ class Aggregator(Checked, ABC, Generic[In, S, Out]):
 
     def _refuse_empty(self) -> None:
         if not len(self):
-            raise EmptyWindowError("evict from an empty window")
+            raise EmptyWindowError("cannot evict from an empty window")
 
     def _slack(self) -> float:
-        """Return the rounding that `check()` forgives in this window's states."""
+        """Return the rounding error that `check()` tolerates in this window's states."""
         return tolerance(self.op, self._shadow)
 
     def _hold_length(self, number: int) -> None:

@@ -1,23 +1,23 @@
 """Boundary aggregation: the merging step of Sba and Pba, from slices to windows.
 
-Layout: the stream of slices is cut into chunks of b slices. Of the chunk that is being filled,
-`saa` holds the slices and `csa` their aggregate so far. Of a complete chunk, `ca` is the aggregate
-and `lcs` holds for each of its slices the aggregate from there to the end of the chunk. A window of
-N slices is the lcs of the chunk in which it starts, the ca of the chunks it covers, and the csa of
-the newest. When the range is no multiple of the slide, the window also has the tail of the slice
-before its first: the values of that slice that lie inside the range.
+Layout: the stream of slices is cut into chunks of b slices. For the open chunk, `saa` holds the
+slices and `csa` their aggregate so far. For a complete chunk, `ca` is the aggregate, and `lcs`
+holds, for each of its slices, the aggregate from there to the end of the chunk. A window of N
+slices combines the lcs of the chunk in which it starts, the ca of the chunks it covers, and the csa
+of the newest. If the range is not a multiple of the slide, the window also has the tail of the
+slice before its first: the values of that slice that are inside the range.
 
 Invariants (s is the sequence of slices):
-  I1  the chunks kept are those that the next window can reach; none is longer or shorter than b.
+  I1  the chunks kept are those that the next window can reach; each has exactly b slices.
   I2  saa holds the slices since the last boundary, csa is their aggregate.
   I3  ca of a chunk is the aggregate of its slices.
   I4  lcs[p] of a chunk is the aggregate of its slices from p on.
-  I5  when windows need tails, those of the last N slices are kept; else none.
+  I5  if windows need tails, those of the last N slices are kept; otherwise none.
 
-Cost in combines for one slice: 1 to extend csa, k or k + 1 to merge the parts of the window, where
-k = N // b, and 1 for a tail: at most 3, or 4 with a tail, when k = 1. At the end of a chunk its
-lcs takes b - 2: Sba does them there, Pba on another thread. With the optimal b at most (3n + 13)/2
-states for a window of n rows that slides by one.
+Cost in combines per slice: 1 to extend csa, k or k + 1 to merge the parts of the window, where
+k = N // b, and 1 for a tail. For k = 1 this is at most 3, or 4 with a tail. At the end of a chunk
+the lcs takes b - 2 more: Sba does them immediately, Pba on another thread. With the optimal b, at
+most (3n + 13)/2 states for a window of n rows that slides by one.
 
 Paper: Zhang, Akbarinia, Toumani, "Efficient Incremental Computation of Aggregations over Sliding
 Windows", section 4.
@@ -41,15 +41,15 @@ def require_integers(**lengths: object) -> None:
     """Raise ValueTypeError unless each named length is an integer."""
     for name, length in lengths.items():
         if not isinstance(length, int):
-            raise ValueTypeError(f"{name} needs to be an integer, got {length!r}")
+            raise ValueTypeError(f"{name} must be an integer, got {length!r}")
 
 
 def slices_in(range: float, slide: float) -> int:
-    """Return how many whole slides a range has, after refusing ranges that make no sense."""
+    """Return the number of whole slides in a range; raise WindowError for invalid ones."""
     if slide <= 0:
-        raise WindowError(f"slide needs to be > 0, got {slide}")
+        raise WindowError(f"slide must be greater than 0, got {slide}")
     if range < slide:
-        raise WindowError(f"range needs to be >= slide, got range {range} and slide {slide}")
+        raise WindowError(f"range must be at least slide, got range {range}, slide {slide}")
     return int(Fraction(range) // Fraction(slide))
 
 
@@ -66,10 +66,10 @@ def optimal_chunk_rows(range: int, slide: int) -> int:
 
 
 def optimal_chunk_time(range: float, slide: float, combine_time: float) -> int:
-    """Return the same for windows of time, given the time that one combine takes (Theorem 2).
+    """Return the best chunk for time windows, given the duration of one combine (Theorem 2).
 
-    All three are in one unit; the answer does not depend on which. (See docs/errata.md for the
-    theorem's C.)
+    All three arguments use the same unit; the result does not depend on which. See docs/errata.md
+    for the theorem's C.
 
     >>> optimal_chunk_time(3600, 1, 0.001), optimal_chunk_time(3600, 1, 1)
     (3597, 2401)
@@ -77,7 +77,7 @@ def optimal_chunk_time(range: float, slide: float, combine_time: float) -> int:
     whole = slices_in(range, slide)
     r, s, unit = Fraction(range), Fraction(slide), Fraction(combine_time)
     if unit < 0:
-        raise WindowError(f"combine_time needs to be >= 0, got {combine_time}")
+        raise WindowError(f"combine_time must be at least 0, got {combine_time}")
     extra = r % s + unit if r % s else Fraction(0)
     if whole * unit <= s + 2 * unit + extra:
         return whole
@@ -85,7 +85,7 @@ def optimal_chunk_time(range: float, slide: float, combine_time: float) -> int:
 
 
 class Chunk(Generic[In, S, Out]):
-    """A complete chunk. Its lcs takes the place of its slices, and lcs[0] is its ca."""
+    """A complete chunk. Its lcs replaces its slices, and lcs[0] is its ca."""
 
     def __init__(self, op: Operator[In, S, Out], saa: list[S], ca: S) -> None:
         self.ca = ca
@@ -96,14 +96,14 @@ class Chunk(Generic[In, S, Out]):
 
     @property
     def lcs(self) -> list[S]:
-        """For each slice, the aggregate from there to the end of the chunk."""
+        """Return, for each slice, the aggregate from there to the end of the chunk."""
         self.wait()
         if not self._cumulated:
             self._cumulate()
         return self._states
 
     def wait(self) -> None:
-        """Return when no other thread works on this chunk any more."""
+        """Wait until no other thread works on this chunk."""
 
     def _launch(self) -> None:
         self._cumulate()
@@ -114,14 +114,14 @@ class Chunk(Generic[In, S, Out]):
 
 
 class ThreadedChunk(Chunk[In, S, Out]):
-    """A complete chunk whose lcs is made by a thread of its own.
+    """A complete chunk whose lcs is built on its own thread.
 
-    If the operator raises on that thread, the lcs is made again by the thread that asks for it, so
-    the error comes out there as it is.
+    If the operator raises on that thread, the thread that reads the lcs builds it again and raises
+    the same error.
     """
 
     def wait(self) -> None:
-        """Return when the thread of this chunk has ended."""
+        """Wait until the thread of this chunk has ended."""
         self._task.join()
 
     def _launch(self) -> None:
@@ -134,7 +134,7 @@ class ThreadedChunk(Chunk[In, S, Out]):
 
 
 def left_cumulative(op: Operator[In, S, Out], saa: list[S], ca: S) -> list[S]:
-    """Return for each slice of a chunk the aggregate from there to its end, in b - 2 combines."""
+    """Return, for each slice of a chunk, the aggregate from there to its end (b - 2 combines)."""
     lcs = list(saa)
     for p in range(len(saa) - 2, 0, -1):
         lcs[p] = op.combine(saa[p], lcs[p + 1])
@@ -143,7 +143,7 @@ def left_cumulative(op: Operator[In, S, Out], saa: list[S], ca: S) -> list[S]:
 
 
 class Step(NamedTuple, Generic[In, S, Out]):
-    """What one more slice makes of a Boundary; nothing is written before `commit`."""
+    """The new fields of a Boundary after one more slice; `commit` writes them."""
 
     part: S
     tail: S
@@ -154,13 +154,13 @@ class Step(NamedTuple, Generic[In, S, Out]):
 
 
 class Boundary(Checked, Generic[In, S, Out]):
-    """Slices in, windows of N slices out."""
+    """Merge slices into windows of N slices."""
 
     def __init__(
         self, op: Operator[In, S, Out], slices: int, chunk: int, *, tails: bool, threaded: bool
     ) -> None:
         if not 1 <= chunk <= slices:
-            raise WindowError(f"chunk needs to be from 1 to {slices} slices, got {chunk}")
+            raise WindowError(f"chunk must be from 1 to {slices} slices, got {chunk}")
         self.op = op
         self.slices = slices
         self.chunk = chunk
@@ -174,29 +174,29 @@ class Boundary(Checked, Generic[In, S, Out]):
         self.tails: deque[S] = deque(maxlen=slices)
 
     def copy(self) -> Boundary[In, S, Out]:
-        """Return one of its own; complete chunks never change, so they are shared."""
+        """Return an independent copy; complete chunks never change, so both share them."""
         twin = self.restart()
         twin.count, twin.oldest, twin.csa = self.count, self.oldest, self.csa
         twin.chunks, twin.saa, twin.tails = self.chunks.copy(), list(self.saa), self.tails.copy()
         return twin
 
     def restart(self) -> Boundary[In, S, Out]:
-        """Return one like this without any slices."""
+        """Return a Boundary of the same kind without slices."""
         return Boundary(
             self.op, self.slices, self.chunk, tails=self.needs_tails, threaded=self.threaded
         )
 
     def prepare(self, part: S, tail: S) -> Step[In, S, Out]:
-        """Work out one more slice; the window of the step ends with it."""
+        """Compute the step for one more slice, which is the last of the step's window."""
         csa = self.op.combine(self.csa, part) if self.saa else part
         parts = self._parts(self.count, csa)
         if self.needs_tails and self.count >= self.slices:
-            parts.insert(0, self.tails[0])  # of the slice before the window
+            parts.insert(0, self.tails[0])  # the tail of the slice before the window
         window = fold(self.op, parts)
         return Step(part, tail, csa, self._close(part, csa), parts, window)
 
     def commit(self, step: Step[In, S, Out]) -> None:
-        """Take a prepared slice in."""
+        """Add a prepared slice."""
         self.count += 1
         self.csa = step.csa
         self.saa.append(step.part)
@@ -211,13 +211,13 @@ class Boundary(Checked, Generic[In, S, Out]):
             self.oldest += 1
 
     def states_kept(self) -> int:
-        """Return the states of the chunks, of the current one, and csa."""
+        """Return the number of states kept: those of all chunks, csa and the tails."""
         return self.chunk * len(self.chunks) + len(self.saa) + 1 + len(self.tails)
 
     def check_with(
         self, aggregate: Callable[[int, int], S], tail: Callable[[int], S], slack: float
     ) -> None:
-        """Verify I1..I5, given the aggregate of the slices i..j-1 and the tail of slice i."""
+        """Verify I1 to I5, given the aggregate of the slices i..j-1 and the tail of slice i."""
         b = self.chunk
         full = len(self.saa) == self.count % b and self.oldest + len(self.chunks) == self.count // b
         reachable = max(0, self.count - self.slices + 1) // b
@@ -254,7 +254,7 @@ class Boundary(Checked, Generic[In, S, Out]):
         return self.chunks[number - self.oldest]
 
     def _close(self, part: S, csa: S) -> Chunk[In, S, Out] | None:
-        """Return the chunk that this slice completes."""
+        """Return the chunk that this slice completes, or None."""
         if len(self.saa) + 1 < self.chunk:
             return None
         saa = [*self.saa, part]

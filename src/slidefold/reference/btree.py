@@ -1,17 +1,18 @@
 """BTree: the classic augmented B-tree, the baseline of FiBA.
 
-Layout: that of tree_node.py. Each node has the aggregate of its whole subtree. Searches begin at
-the root; whatever changes, the aggregates from there up to the root change with it.
+Layout: see tree_node.py. Each node has the aggregate of its whole subtree. Searches start at the
+root. Every change updates the aggregates from the changed node up to the root.
 
 Invariants:
   I1  all leaves have the same depth.
   I2  times ascend, in each node and across nodes.
-  I3  a node has at most max_arity children, at least min_arity, the root at least 2; one more than
-      entries, or none.
+  I3  a node has min_arity to max_arity children, the root at least 2; a node has one more child
+      than entries, or is a leaf.
   I4  each child knows its parent.
   I5  up: a node's aggregate is the fold of its subtree.
 
-Cost: query no combine; insert and evict O(log n); a range O(log n). n states and one a node.
+Cost: query takes no combine; insert, evict and range queries take O(log n). n states, and one more
+per node.
 
 Paper: Tangwongsan, Hirzel, Schneider, "Optimal and General Out-of-Order Sliding-Window
 Aggregation", section 3.1.
@@ -26,7 +27,7 @@ from slidefold.reference.tree_node import Node
 
 
 class BTree(AugmentedTree[In, S, Out]):
-    """A B-tree with the aggregate of each subtree; bulks go in and out one by one.
+    """A B-tree with the aggregate of each subtree; bulk operations go entry by entry.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = BTree(Concat())

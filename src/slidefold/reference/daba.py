@@ -1,9 +1,9 @@
-"""Daba: TwoStacks whose flip is spread over the operations before it is needed.
+"""Daba: TwoStacks with the flip spread over the operations before its result is needed.
 
 Layout: a queue of items, each a lifted value and an aggregate, and six positions F <= L <= R <= A
-<= B <= E. The front list F..B holds the older values, the back list B..E the newer ones. Inside the
-front list L..R, R..A and A..B are three lists in which the last flip is being finished, one step
-for each insert or evict.
+<= B <= E. The front list F..B holds the older values, the back list B..E the newer ones. The lists
+L..R, R..A and A..B are inside the front list. Each insert or evict does one step of the last flip
+in them.
 
 Invariants (v is the window; list indices are relative to F):
   I1  len is the number of values inserted and not evicted.
@@ -16,8 +16,8 @@ Invariants (v is the window; list indices are relative to F):
   I8  B..E: it is v[B] * ... * v[i].
   I9  the window is empty, or |L..R| + |R..A| + |A..B| + 1 = |F..B| - |B..E| and |L..R| = |R..A|.
 
-Cost: query 1 combine, insert at most 4, evict at most 3; over a whole flip cycle an insert and an
-evict together take 4 on average; 2n states.
+Cost: query takes 1 combine, insert at most 4, evict at most 3. Over a whole flip cycle, an insert
+and an evict together take 4 on average. 2n states.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", section 5.
@@ -49,7 +49,7 @@ class Pointers(NamedTuple):
 
 
 class SixPointers(Aggregator[In, S, Out]):
-    """What Daba and DabaLite share: the six positions and their size invariants."""
+    """Base class of Daba and DabaLite: the six positions and their size invariants."""
 
     queue: ChunkedQueue[Any]
 
@@ -66,7 +66,7 @@ class SixPointers(Aggregator[In, S, Out]):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """When an operator raises inside, put every field back and take off what was pushed."""
+        """If an operator raises inside, restore every field and remove the items just pushed."""
         before = dict(vars(self))
         try:
             yield
@@ -100,7 +100,7 @@ class SixPointers(Aggregator[In, S, Out]):
 
 
 class Daba(SixPointers[In, S, Out]):
-    """A queue with aggregates that are turned round one step at a time.
+    """A queue with aggregates that are reversed one step at a time.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = Daba(Concat())

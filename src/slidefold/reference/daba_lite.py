@@ -1,7 +1,7 @@
-"""DabaLite: Daba with one state a value, and two besides.
+"""DabaLite: Daba with one state per value and two additional states.
 
 Layout: a queue of states and six positions F <= L <= R <= A <= B <= E, as in Daba. agg_ra is the
-aggregate of R..B while a flip is being finished, agg_b that of B..E.
+aggregate of R..B while a flip is in progress. agg_b is the aggregate of B..E.
 
 Invariants (v is the window; list indices are relative to F):
   I1  len is the number of values inserted and not evicted.
@@ -15,8 +15,8 @@ Invariants (v is the window; list indices are relative to F):
   I9  agg_b is v[B] * ... * v[E-1].
   I10 the window is empty, or |L..R| + |R..A| + |A..B| + 1 = |F..B| - |B..E| and |L..R| = |R..A|.
 
-Cost: query 1 combine, insert at most 3, evict at most 2; over a whole flip cycle an insert and an
-evict together take 3 on average; n + 2 states.
+Cost: query takes 1 combine, insert at most 3, evict at most 2. Over a whole flip cycle, an insert
+and an evict together take 3 on average. n + 2 states.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", section 6.
@@ -30,7 +30,7 @@ from slidefold.reference.storage import ChunkedQueue
 
 
 class DabaLite(SixPointers[In, S, Out]):
-    """A queue of states that are turned round one step at a time.
+    """A queue of states that are reversed one step at a time.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = DabaLite(Concat())

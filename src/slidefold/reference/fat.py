@@ -1,16 +1,16 @@
-"""Fat: a perfect binary tree over a fixed number of slots, kept in one array.
+"""Fat: a perfect binary tree over a fixed number of slots, stored in one array.
 
-Layout: node 1 is the root, the children of node h are 2h and 2h + 1, and slot i (from 0) is node c
-+ i, for c slots, a power of two. An empty slot holds the neutral marker NOTHING, which needs no
-combine.
+Layout: there are c slots, where c is a power of two. Node 1 is the root, the children of node h are
+2h and 2h + 1, and slot i (from 0) is node c + i. An empty slot holds the neutral marker NOTHING,
+which needs no combine.
 
 Invariants:
   I1  there are c slots, c a power of two, and 2c - 1 nodes.
-  I2  an inner node is the combine of its left and its right child, NOTHING if both are, unless a
-      slot below it was written by `defer` and not yet brought in by `update`.
+  I2  an inner node is the combine of its left and its right child, or NOTHING if both are, unless
+      `defer` wrote a slot below it after the last `update`.
 
-Cost in combines: making it c - 1; update of m slots m (1 + ceil(log2(c / m))); aggregate none;
-prefix and suffix log2 c; between 2 log2 c - 2. 2c - 1 states.
+Cost in combines: construction takes c - 1; update of m slots takes m (1 + ceil(log2(c / m)));
+aggregate takes none; prefix and suffix take log2 c; between takes 2 log2 c - 2. 2c - 1 states.
 
 Paper: Tangwongsan, Hirzel, Schneider, Wu, "General Incremental Sliding-Window Aggregation",
 sections 4.2 and 4.3 (slots are numbered from 1 there).
@@ -65,7 +65,7 @@ class Fat(Checked, Generic[In, S, Out]):
 
     @property
     def slots(self) -> list[Slot[S]]:
-        """The leaves, from slot 0."""
+        """Return the leaves, from slot 0."""
         return self.nodes[self.size :]
 
     def __copy__(self) -> Fat[In, S, Out]:
@@ -75,15 +75,15 @@ class Fat(Checked, Generic[In, S, Out]):
         return twin
 
     def defer(self, changes: Mapping[int, Slot[S]]) -> None:
-        """Write slots, and leave the inner nodes above them for the next update."""
+        """Write slots without updating the inner nodes above them; the next update does that."""
         for slot, state in changes.items():
             self.nodes[self.size + slot] = state
             self.stale.add(slot)
 
     def update(self, changes: Mapping[int, Slot[S]]) -> list[list[int]]:
-        """Write slots, and recompute each inner node above a written one once.
+        """Write slots, and recompute each inner node above a written slot once.
 
-        Return the recomputed nodes, level by level. When the operator raises, nothing is written.
+        Return the recomputed nodes, level by level. If the operator raises, nothing is written.
         """
         fresh = {self.size + slot: state for slot, state in changes.items()}
         work = sorted({(self.size + slot) // 2 for slot in self.stale | set(changes)} - {0})
@@ -116,7 +116,7 @@ class Fat(Checked, Generic[In, S, Out]):
         return total
 
     def suffix(self, slot: int) -> Slot[S]:
-        """Return the aggregate of this slot and those after it."""
+        """Return the aggregate of this slot and all slots after it."""
         node = self.size + slot
         total = self.nodes[node]
         while node > 1:
@@ -144,7 +144,9 @@ class Fat(Checked, Generic[In, S, Out]):
         """Verify I1 and I2."""
         power = self.size > 0 and self.size & (self.size - 1) == 0
         self._hold(
-            1, power and len(self.nodes) == 2 * self.size, f"{self.size} slots are no power of two"
+            1,
+            power and len(self.nodes) == 2 * self.size,
+            f"the number of slots, {self.size}, is not a power of two",
         )
         above = {
             (self.size + slot) >> up for slot in self.stale for up in range(self.size.bit_length())
@@ -155,7 +157,7 @@ class Fat(Checked, Generic[In, S, Out]):
             self._hold(2, holds, f"node {node} holds {self.nodes[node]!r}, its children {joined!r}")
 
     def join(self, older: Slot[S], newer: Slot[S]) -> Slot[S]:
-        """Combine two states; the neutral marker is skipped."""
+        """Combine two states, skipping the neutral marker."""
         if older is NOTHING:
             return newer
         if newer is NOTHING:

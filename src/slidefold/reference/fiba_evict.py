@@ -1,12 +1,12 @@
-"""Bulk eviction from a finger B-tree: cut along the boundary between what goes and what stays.
+"""Bulk eviction from a finger B-tree: cut along the boundary between evicted and kept entries.
 
-Layout: that of finger_tree.py. The boundary is one path, from a spine node down to where the time
-is or would be. Only nodes on it and their neighbours are looked at; whole subtrees fall off, and
-Python's garbage collector is the deferred free list. At each level nothing is left on the left, so
-a node with too few children can only be helped by its neighbour on the right. That may hang under
-another parent; the entry between the two is in their lowest common ancestor.
+Layout: see finger_tree.py. The boundary is one path, from a spine node down to the place of the
+time. Only nodes on this path and their neighbours are visited. Whole subtrees are dropped, and
+Python's garbage collector replaces the deferred free list. Nothing remains left of the path, so a
+node with too few children can only take children from its neighbour on the right. That neighbour
+may have another parent; the entry between the two is in their lowest common ancestor.
 
-Invariants and cost: those of fiba.py.
+Invariants and cost: see fiba.py.
 
 Paper: Tangwongsan, Hirzel, Schneider, "Out-of-Order Sliding-Window Aggregation with Efficient Bulk
 Evictions and Insertions", section 4.
@@ -24,7 +24,7 @@ from slidefold.reference.tree_node import Node
 
 
 class Step(NamedTuple, Generic[S]):
-    """A node on the boundary, the next node of its level, and the ancestor that parts the two."""
+    """A node on the boundary, its right neighbour, and their lowest common ancestor."""
 
     node: Node[S]
     ancestor: Node[S] | None
@@ -44,14 +44,14 @@ class BulkEvict(FingerTree[In, S, Out]):
                 self._cut(time)
 
     def _boundary(self, time: Time) -> list[Step[S]]:
-        """Return the nodes that are cut, lowest first (step 1: search)."""
+        """Return the nodes to cut, lowest first (step 1: search)."""
         node = self._cover(time, time)
         steps = [Step(node, None, None) if node.right_spine else _at_left_end(node)]
         while not node.is_leaf:
             _, ancestor, neighbor = steps[-1]
             cut = bisect_right(node.times, time)
             if cut and node.times[cut - 1] == time:
-                break  # what is below stays or goes as a whole
+                break  # each subtree below is kept or dropped as a whole
             if cut < len(node.times):
                 ancestor, neighbor = node, node.children[cut + 1]
             elif neighbor is not None:
@@ -68,12 +68,12 @@ class BulkEvict(FingerTree[In, S, Out]):
             top = node = step.node  # top: the highest node that changes
             ancestor, neighbor = step.ancestor, step.neighbor
             cut = bisect_right(node.times, time)
-            emptied = gone and cut == len(node.times)  # that was the only child to stay
+            emptied = gone and cut == len(node.times)  # the merged node was the only child left
             if not emptied:
                 self._touch(node)
                 node.drop_oldest(cut + 1 if gone else cut)
                 gone = False
-            if ancestor is None or neighbor is None:  # nothing above this node stays
+            if ancestor is None or neighbor is None:  # everything above this node is dropped
                 hit_right = self._shrink_to(node) or hit_right
                 top = self.root
             elif emptied or node.arity < self.min_arity:
@@ -89,9 +89,9 @@ class BulkEvict(FingerTree[In, S, Out]):
             self._repair_right_below(self.root)
 
     def _fill(self, node: Node[S], ancestor: Node[S], neighbor: Node[S], time: Time) -> bool:
-        """Move what a boundary node lacks from its neighbour, or else merge it into that.
+        """Move missing entries to a boundary node from its neighbour, or merge it into that.
 
-        Tell whether it was merged away; its ancestor then still has the entry that went with it.
+        Tell whether it was merged; then the ancestor still holds the entry that was merged with it.
         """
         lacks, spare = self.min_arity - node.arity, neighbor.arity - self.min_arity
         at = bisect_right(ancestor.times, time)
@@ -116,7 +116,7 @@ class BulkEvict(FingerTree[In, S, Out]):
         return True
 
     def _shrink_to(self, node: Node[S]) -> bool:
-        """Make a node of the right spine the root, or its only child; tell if it was not before."""
+        """Make a right-spine node or its only child the root; tell whether the root changed."""
         new = node if node.arity > 1 else node.children[0]  # figures 4 and 5
         if new is self.root:
             return False
@@ -125,6 +125,6 @@ class BulkEvict(FingerTree[In, S, Out]):
 
 
 def _at_left_end(node: Node[S]) -> Step[S]:
-    """Return the step of the root or of a node on the left spine, whose neighbour is a sibling."""
+    """Return the step for the root or a left-spine node, whose neighbour is a sibling."""
     parent = node.parent
     return Step(node, parent, None if parent is None else parent.children[1])

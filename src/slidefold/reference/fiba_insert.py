@@ -1,15 +1,15 @@
-"""Bulk insertion into a finger B-tree: deal the entries out, then go up level by level.
+"""Bulk insertion into a finger B-tree: assign entries to nodes, then go up level by level.
 
-Layout: that of finger_tree.py. Each entry goes to the node where it belongs. A node takes in all
-its new entries at once; if they are too many it is split at once into as many nodes as it takes.
-The entries between these go up to the parent as treelets, each with the new node that follows it.
+Layout: see finger_tree.py. Each entry is assigned to the node where it belongs. A node takes all
+its new entries at once. If it then has too many, it is split into as many nodes as needed. The
+entries between these nodes go up to the parent as treelets, each with the new node that follows it.
 Paths meet on the way up and are walked once from there on.
 
-Invariants and cost: those of fiba.py.
+Invariants and cost: see fiba.py.
 
 Paper: Tangwongsan, Hirzel, Schneider, "Out-of-Order Sliding-Window Aggregation with Efficient Bulk
-Evictions and Insertions", section 5. Recomputation events wait at their own height instead of
-riding along from the leaves.
+Evictions and Insertions", section 5. Recomputation events wait at their own height instead of being
+passed up from the leaves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slidefold.reference.tree_node import Node
 
 
 class Treelet(NamedTuple, Generic[S]):
-    """An entry on its way into a node, and the child that follows it, unless that is a leaf."""
+    """An entry to insert into a node, with the child that follows it (None in a leaf)."""
 
     time: Time
     value: S
@@ -34,7 +34,7 @@ class Treelet(NamedTuple, Generic[S]):
 
 
 class Site(NamedTuple, Generic[S]):
-    """A node on the way to an entry, its height, and the time before which all below it lies."""
+    """A node on a search path, its height, and the exclusive upper bound of its times."""
 
     node: Node[S]
     height: int
@@ -42,20 +42,20 @@ class Site(NamedTuple, Generic[S]):
 
 
 class Events(Generic[S]):
-    """The nodes that change, by height, each with the treelets that it takes in.
+    """The nodes that change, by height, each with the treelets to insert.
 
-    A node without treelets only has its aggregate repaired: the paper's recomputation event.
+    For a node without treelets only the aggregate is repaired: the paper's recomputation event.
     """
 
     def __init__(self) -> None:
         self._at: dict[int, dict[Node[S], list[Treelet[S]]]] = defaultdict(dict)
 
     def add(self, height: int, node: Node[S], treelets: list[Treelet[S]]) -> None:
-        """Let a node take treelets in, after those that it has got before."""
+        """Add treelets to a node, after those it already has."""
         self._at[height].setdefault(node, []).extend(treelets)
 
     def lowest(self) -> tuple[int, dict[Node[S], list[Treelet[S]]]]:
-        """Take out the lowest level where something is to be done."""
+        """Remove and return the lowest level that has work."""
         height = min(self._at)
         return height, self._at.pop(height)
 
@@ -64,16 +64,16 @@ class Events(Generic[S]):
 
 
 class BulkInsert(FingerTree[In, S, Out]):
-    """A finger B-tree that takes in a bulk in one pass up and one pass down."""
+    """A finger B-tree that inserts a bulk in one pass up and one pass down."""
 
     def _insert_run(self, run: list[tuple[Time, S]]) -> None:
         with self._all_or_nothing():
             self._pass_up(self._sites(run))
 
     def _sites(self, run: list[tuple[Time, S]]) -> Events[S]:
-        """Find where the entries belong (step 1); those of known times are combined at once.
+        """Find where the entries belong (step 1); combine those at existing times right away.
 
-        The path to the last site is kept. The next search climbs it no further than it has to.
+        The path to the last site is kept. The next search climbs it only as far as needed.
         """
         events: Events[S] = Events()
         path: list[Site[S]] = []
@@ -91,13 +91,13 @@ class BulkInsert(FingerTree[In, S, Out]):
         return events
 
     def _start(self, time: Time) -> Site[S]:
-        """Return the spine node where a search from the fingers begins to descend."""
+        """Return the spine node where a search from the fingers starts to descend."""
         node, height = self._cover_and_height(time, time)
         parent = node.parent
         return Site(node, height, parent.times[0] if parent and node.left_spine else None)
 
     def _descend(self, path: list[Site[S]], time: Time) -> tuple[int, bool]:
-        """Prolong the path to where a time is or would be; return the place there, and which."""
+        """Extend the path to the place of a time; return it, and whether the time exists."""
         while True:
             node, height, bound = path[-1]
             at = bisect_left(node.times, time)
@@ -137,10 +137,10 @@ class BulkInsert(FingerTree[In, S, Out]):
             self._repair_right_below(right)
 
     def _interleave(self, node: Node[S], treelets: list[Treelet[S]]) -> list[Treelet[S]]:
-        """Let a node take treelets in; return those that go up because it was split.
+        """Insert treelets into a node; return those that go up because it was split.
 
-        All nodes that a split makes have arity min_arity + 1, but for the last, which has what
-        remains: more than max_arity - min_arity - 1, so at least min_arity (claim 1).
+        All nodes that a split creates have arity min_arity + 1, except the last, which takes the
+        rest: more than max_arity - min_arity - 1, so at least min_arity (claim 1).
         """
         if not treelets:
             return []
@@ -160,7 +160,7 @@ class BulkInsert(FingerTree[In, S, Out]):
         return promoted
 
     def _refill(self, node: Node[S], first: list[Node[S]], entries: list[Treelet[S]]) -> None:
-        """Give a node these entries and children instead of its own."""
+        """Replace the entries and children of a node."""
         self._touch(node)
         node.times = [entry.time for entry in entries]
         node.values = [entry.value for entry in entries]
@@ -168,7 +168,7 @@ class BulkInsert(FingerTree[In, S, Out]):
         self._adopt(node, node.children)
 
     def _pass_on_the_right_spine(self, node: Node[S], promoted: list[Treelet[S]]) -> Node[S]:
-        """Return the last of the nodes that a split made; it is on the right spine if one is."""
+        """Move the right-spine flag to the last node that a split created; return that node."""
         last = promoted[-1].child if promoted else None
         if last is None:
             return node

@@ -1,4 +1,4 @@
-"""The finger B-tree: what makes single operations near either end of the window cheap.
+"""The finger B-tree: single operations near either end of the window are cheap.
 
 Layout: the fingers are the first and the last leaf. Searches climb from them; the nodes on the way,
 below the root, are the left and the right spine. Aggregates depend on the location (figure 2):
@@ -8,11 +8,11 @@ below the root, are the left and the right spine. Aggregates depend on the locat
   left   on the left spine: all but the first child, then the left aggregate of the parent.
   right  on the right spine: the right aggregate of the parent, then all but the last child.
 
-So the left finger has all that is below the root's first child, the right finger all below its
-last, and the root the rest. A change is repaired up to the spine, and from there down to the
-finger; the root is only reached by changes in its inner part.
+So the left finger holds the aggregate of the root's first child, the right finger that of its last
+child, and the root the rest. A change is repaired up to the spine, and from there down to the
+finger. Only changes in the inner part reach the root.
 
-Invariants and cost: those of fiba.py.
+Invariants and cost: see fiba.py.
 
 Paper: Tangwongsan, Hirzel, Schneider, "Optimal and General Out-of-Order Sliding-Window
 Aggregation", sections 3.2 and 3.3.
@@ -39,16 +39,16 @@ class FingerTree(AugmentedTree[In, S, Out]):
 
     @property
     def oldest(self) -> Time | None:
-        """The first time, None if the window is empty."""
+        """Return the first time, or None if the window is empty."""
         return self.left_finger.times[0] if self.left_finger.times else None
 
     @property
     def youngest(self) -> Time | None:
-        """The last time, None if the window is empty."""
+        """Return the last time, or None if the window is empty."""
         return self.right_finger.times[-1] if self.right_finger.times else None
 
     def copy(self) -> Self:
-        """Return a tree of its own with the same entries; states never change and are shared."""
+        """Return an independent copy of the tree; states never change, so both share them."""
         twin = super().copy()
         twin.left_finger, twin.right_finger = spine(twin.root, 0)[-1], spine(twin.root, -1)[-1]
         return twin
@@ -73,9 +73,9 @@ class FingerTree(AugmentedTree[In, S, Out]):
         return self._cover_and_height(since, until)[0]
 
     def _cover_and_height(self, since: Time | None, until: Time | None) -> tuple[Node[S], int]:
-        """Return the lowest spine node with the places of all these times, and its height.
+        """Return the lowest spine node whose subtree covers these times, and its height.
 
-        Both spines are climbed at once, so the nearer end decides: O(log d).
+        Both spines are climbed at the same time, so the nearer end sets the cost: O(log d).
         """
         left, right, height = self.left_finger, self.right_finger, 0
         while left.parent is not None and right.parent is not None:
@@ -87,7 +87,7 @@ class FingerTree(AugmentedTree[In, S, Out]):
         return left, height
 
     def _aggregate(self, node: Node[S]) -> S:
-        """Return the aggregate that fits the location (localRepairAgg)."""
+        """Compute the aggregate for the node's location (localRepairAgg)."""
         parts = node.parts(
             first=not (node.is_root or node.left_spine), last=not (node.is_root or node.right_spine)
         )
@@ -123,7 +123,7 @@ class FingerTree(AugmentedTree[In, S, Out]):
             self._repair_agg(node)
         self.right_finger = node
 
-    # ---- rebalancing moves the right finger; the left one stays, for the left of two nodes stays
+    # ---- rebalancing moves only the right finger, because splits and merges keep the left node
 
     def _increase_height(self) -> None:
         old = self.root
@@ -155,7 +155,7 @@ class FingerTree(AugmentedTree[In, S, Out]):
         self._hold(5, fingers, "the fingers are not the first and the last leaf")
 
     def _expected(self, node: Node[S]) -> S:
-        """Return what the aggregate should be, from the entries alone."""
+        """Compute the expected aggregate from the entries alone."""
         on_spine = node.left_spine or node.right_spine
         whole = self.root.children[0 if node.left_spine else -1] if on_spine else node
         states = [state for _, state in whole.entries()]
@@ -168,7 +168,7 @@ class FingerTree(AugmentedTree[In, S, Out]):
 
 
 def spine(node: Node[S], child: int) -> list[Node[S]]:
-    """Return the nodes from this one to a leaf, each the first (0) or last (-1) child.
+    """Return the path from a node to a leaf along the first (0) or last (-1) children.
 
     >>> root, leaf = Node("b"), Node("a")
     >>> root.children = [leaf]
@@ -183,7 +183,7 @@ def _size(node: Node[S]) -> int:
 
 
 def _kind(node: Node[S]) -> tuple[int, str]:
-    """Return which aggregate a node has, and the number of its invariant."""
+    """Return the invariant number and the kind of a node's aggregate."""
     if node.is_root:
         return 7, "inner"
     if node.left_spine:

@@ -1,26 +1,26 @@
 """FlatFat: the Reactive Aggregator, a ring of values in the slots of a tree.
 
-Layout: the slots of a Fat are a ring. `front` is the slot of the oldest value, `span` the number of
-slots from it to that of the newest. A value that leaves from the middle leaves a hole, marked
-NOTHING like every empty slot. The ring is inverted when it runs past the last slot: then the
+Layout: the slots of a Fat form a ring. `front` is the slot of the oldest value, and `span` is the
+number of slots from there to the newest value. A value evicted from the middle leaves a hole, which
+holds NOTHING like every empty slot. The ring is inverted when it wraps past the last slot: then the
 aggregate is suffix(front) * prefix(back).
 
-A position is the running number that insert returned; it stays with its value wherever the ring
-moves it.
+A position is the number that insert returned. A value keeps its position when the ring moves it to
+another slot.
 
 Invariants:
   I1  len is the number of values inserted and not evicted.
   I2  capacity is the fixed one, or a power of two >= 4 of which at least a quarter is in use; the
       tree has the next power of two slots.
   I3  the first and the last slot of the span hold values; all slots outside the span hold NOTHING.
-  I4  the values of the span, in ring order, are those of the window; positions and slots name each
-      other.
-  I5  the tree holds its own invariants; without batch=True no slot waits for an update.
+  I4  the values of the span, in ring order, are those of the window; positions map to slots and
+      back.
+  I5  the tree's own invariants hold; without batch=True no slot waits for an update.
 
-Cost in combines (c slots): query none, at most 2 log2 c - 1 when inverted; m writes m (1 +
-ceil(log2(c / m))), so log2 c for one insert or evict. When full, the ring is compacted if n <=
-3c/4, else c doubles; when n < c/4 after an evict, c is halved: amortised O(1) a value. 2c - 1
-states.
+Cost in combines (c slots): query takes none, or at most 2 log2 c - 1 if inverted. m writes take
+m (1 + ceil(log2(c / m))), so one insert or evict takes log2 c. A full ring is compacted if n <=
+3c/4, otherwise c doubles; if n < c/4 after an evict, c is halved. This takes amortised O(1) per
+value. 2c - 1 states.
 
 Paper: Tangwongsan, Hirzel, Schneider, Wu, "General Incremental Sliding-Window Aggregation", section
 5.
@@ -42,10 +42,10 @@ SMALLEST = 4
 
 
 class FlatFat(Aggregator[In, S, Out]):
-    """A window in a tree: evict from anywhere, overwrite, ask for any prefix or suffix.
+    """A window in a tree: evict or update any value, query any prefix or suffix.
 
-    With `capacity` the ring never grows nor shrinks. With `batch` inserts, evicts and updates only
-    write slots; `trigger`, or any question, brings them into the tree all at once.
+    With `capacity` the ring never grows or shrinks. With `batch`, inserts, evicts and updates only
+    write slots; `trigger` or any query then updates the tree once for all of them.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = FlatFat(Concat())
@@ -62,7 +62,7 @@ class FlatFat(Aggregator[In, S, Out]):
     ) -> None:
         super().__init__(op)
         if capacity is not None and capacity < 1:
-            raise WindowError(f"capacity needs to be >= 1, got {capacity}")
+            raise WindowError(f"capacity must be at least 1, got {capacity}")
         self.fixed = capacity is not None
         self.batch = batch
         self.capacity = SMALLEST if capacity is None else capacity
@@ -79,17 +79,17 @@ class FlatFat(Aggregator[In, S, Out]):
 
     @property
     def inverted(self) -> bool:
-        """Tell whether the newest value lies in a slot before that of the oldest."""
+        """Tell whether the newest value is in a slot before the oldest."""
         return self.front + self.span > self.capacity
 
     @property
     def back(self) -> int:
-        """The slot of the newest value."""
+        """Return the slot of the newest value."""
         return (self.front + self.span - 1) % self.capacity
 
     @property
     def slots(self) -> list[Slot[S]]:
-        """The ring, hole by hole, from slot 0."""
+        """Return all slots of the ring, holes included, from slot 0."""
         return self.tree.slots[: self.capacity]
 
     def insert(self, value: In) -> int:
@@ -126,15 +126,18 @@ class FlatFat(Aggregator[In, S, Out]):
         """Replace the values at some positions, all in one pass over the tree."""
         wanted, lifted = list(positions), [self.op.lift(value) for value in values]
         if len(wanted) != len(lifted):
-            raise WindowError(f"update got {len(wanted)} positions but {len(lifted)} values")
+            raise WindowError(
+                "positions and values must have the same length, "
+                f"got {len(wanted)} and {len(lifted)}"
+            )
         changes = dict(zip(wanted, lifted, strict=True))
         if len(changes) != len(wanted):
-            raise WindowError("update got the same position twice")
+            raise WindowError("positions must be distinct, got the same position twice")
         self._write({self._slot(position): state for position, state in changes.items()})
         self._lifted.update(changes)
 
     def trigger(self) -> Out | None:
-        """Bring all that waits into the tree, and return the result of the window."""
+        """Update the tree for all deferred writes, and return the result of the window."""
         self._settle()
         return self.query()
 
@@ -153,7 +156,7 @@ class FlatFat(Aggregator[In, S, Out]):
         return self._lower(self.tree.join(self.tree.suffix(self.front), self.tree.prefix(slot)))
 
     def suffix(self, position: int) -> Out | None:
-        """Return the result of the value at a position and those after it."""
+        """Return the result of the value at a position and all values after it."""
         slot = self._slot(position)
         self._settle()
         if not self.inverted:
@@ -163,7 +166,7 @@ class FlatFat(Aggregator[In, S, Out]):
         return self._lower(self.tree.join(self.tree.suffix(slot), self.tree.prefix(self.back)))
 
     def copy(self) -> Self:
-        """Return a window of its own with the same values."""
+        """Return an independent copy of the window."""
         twin = super().copy()
         twin.tree = copy.copy(self.tree)
         return twin
@@ -191,7 +194,7 @@ class FlatFat(Aggregator[In, S, Out]):
         held = [(self._position_at.get(s), slots[s]) for s in ring if slots[s] is not NOTHING]
         self._hold_states(4, held, list(self._lifted.items()), 0.0, "the ring is not the window")
         named = {slot: position for position, slot in self._slot_of.items()}
-        self._hold(4, named == self._position_at, "positions and slots do not name each other")
+        self._hold(4, named == self._position_at, "positions and slots do not match")
         self._hold(5, self.batch or not self.tree.stale, "a slot waits for an update")
         self.tree.check(tolerance(self.op, list(self._lifted.values())))
 
@@ -222,12 +225,12 @@ class FlatFat(Aggregator[In, S, Out]):
             self.tree.update(changes)
 
     def _settle(self) -> None:
-        """Bring the slots that wait into the tree."""
+        """Update the tree for the slots that wait."""
         if self.tree.stale:
             self.tree.update({})
 
     def _trim(self) -> None:
-        """Take holes off both ends of the span."""
+        """Remove holes from both ends of the span."""
         while self.span and self.front not in self._position_at:
             self.front = (self.front + 1) % self.capacity
             self.span -= 1
@@ -244,7 +247,7 @@ class FlatFat(Aggregator[In, S, Out]):
                 yield self._position_at[slot], cast(S, self.tree.nodes[self.tree.size + slot])
 
     def _make_room(self, position: int, lifted: S) -> None:
-        """Insert into a full ring: close its holes if a quarter of it is holes, else double it."""
+        """Insert into a full ring: compact it if a quarter of it is holes, otherwise double it."""
         n = len(self)
         if self.fixed and n == self.capacity:
             raise CapacityError(f"FlatFat of capacity {self.capacity} is full")
@@ -256,7 +259,7 @@ class FlatFat(Aggregator[In, S, Out]):
             self._rebuild(kept, 2 * self.capacity)
 
     def _compact(self, kept: dict[int, S]) -> None:
-        """Move the values to the first slots of the ring, and update what changed."""
+        """Move the values to the first slots of the ring, and update the changed slots."""
         target: list[Slot[S]] = [*kept.values()]
         target += [NOTHING] * (self.capacity - len(target))
         old = self.slots
@@ -264,7 +267,7 @@ class FlatFat(Aggregator[In, S, Out]):
         self._relabel(kept)
 
     def _rebuild(self, kept: dict[int, S], capacity: int) -> None:
-        """Put the values into a new tree of another capacity."""
+        """Put the values into a new tree with the given capacity."""
         self.tree = self._tree_of(list(kept.values()), capacity)
         self.capacity = capacity
         self._relabel(kept)

@@ -1,23 +1,23 @@
 """FlatFit: skip over stretches that an earlier query has already folded.
 
-Layout: a queue of slots. A slot holds the aggregate of a stretch of the window that begins at the
-slot's own position, and the position where that stretch ends. A query hops from the oldest slot
-along these ends, remembers its hops on a stack, and on its way back lets each slot it passed reach
-to the end of the window.
+Layout: a queue of slots. A slot holds the aggregate of a stretch that starts at the slot's own
+position, and the position where that stretch ends. A query hops from the oldest slot from end to
+end and pushes its hops on a stack. On the way back it extends the stretch of each visited slot to
+the end of the window.
 
 Invariants (v is the window by position, F its first and E its end position):
   I1  len is the number of values inserted and not evicted.
   I2  the slot at p ends at some q with p < q <= E.
   I3  the slot at p holds v[p] * ... * v[q-1].
 
-Cost: insert and evict none. Query at most n - 1 combines, amortised 3 when every slide of one value
-is queried: once in n + 1 slides the query walks all of the window, and in between it takes at most
-2. n states, n ends, and the stack of a query.
+Cost: insert and evict take no combine. Query takes at most n - 1 combines, and amortised 3 if the
+window slides by one value and is queried each time: one query in n + 1 walks the whole window, and
+the others take at most 2. n states, n ends, and the stack of a query.
 
 Paper: described without pseudocode in Zhang, Akbarinia, Toumani, "Efficient Incremental Computation
 of Aggregations over Sliding Windows", section 3.1, and Tangwongsan, Hirzel, Schneider, "In-Order
-Sliding-Window Aggregation in Worst-Case Constant Time", sections 7 and 8.1. The algorithm is that
-of Shein, Chrysanthis, Labrinidis (2017).
+Sliding-Window Aggregation in Worst-Case Constant Time", sections 7 and 8.1. The algorithm is by
+Shein, Chrysanthis, Labrinidis (2017).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from slidefold.reference.storage import ChunkedQueue
 
 
 class Stretch(NamedTuple, Generic[S]):
-    """The aggregate from a slot's own position up to, and without, `end`."""
+    """The aggregate from a slot's own position up to `end`, excluded."""
 
     agg: S
     end: int
 
 
 class FlatFit(Aggregator[In, S, Out]):
-    """Slots that learn from each query how far they reach.
+    """A queue of slots whose stretches are extended by each query.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = FlatFit(Concat())

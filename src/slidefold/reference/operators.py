@@ -1,8 +1,8 @@
 """The operators in plain Python.
 
-Floats follow IEEE, integers are exact. NaN is larger than every number and equal to itself: the
-maximum is NaN if any value is, the minimum only if all are. Ties go to the older value. A window
-with nothing to fold gives None, except that its count is 0.
+Floats follow IEEE 754 and integers are exact. NaN is larger than every number and equal to itself:
+the maximum is NaN if any value is NaN, the minimum only if all values are. On ties the older value
+wins. The result of an empty window is None, except that its count is 0.
 """
 
 # The methods of an operator are documented once, in protocols.py.
@@ -20,7 +20,7 @@ from slidefold.reference.protocols import In, Operator, Out, S
 
 
 def greater(left: Any, right: Any) -> bool:
-    """Tell whether left > right in the order in which NaN comes last.
+    """Tell whether left > right, where NaN sorts last.
 
     >>> greater(float("nan"), 1), greater(1, float("nan")), greater(float("nan"), float("nan"))
     (True, False, False)
@@ -57,7 +57,7 @@ class Count:
 
 
 class Sum:
-    """The sum: exact for integers, IEEE for floats, and therefore not invertible (see IntSum)."""
+    """The sum. Not invertible, because float sums are rounded; `IntSum` is."""
 
     def identity(self) -> float:
         return 0
@@ -74,7 +74,7 @@ class Sum:
 
 def _integer(value: object, operator: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueTypeError(f"{operator} takes integers, got {value!r}")
+        raise ValueTypeError(f"{operator} expects integers, got {value!r}")
     return value
 
 
@@ -98,7 +98,7 @@ class IntSum:
 
 
 class Total(NamedTuple):
-    """How many values, and their sum."""
+    """The number of values and their sum."""
 
     n: int
     total: float
@@ -131,7 +131,7 @@ class IntMean(Mean):
 
 
 class Geomean(Mean):
-    """The geometric mean, as the mean of logarithms; 0 if a value is 0, NaN if one is negative."""
+    """The geometric mean, by logarithms; 0 if a value is 0, NaN if a value is negative."""
 
     def lift(self, value: float) -> Total:
         if value == 0:
@@ -144,12 +144,12 @@ class Geomean(Mean):
             return None
         try:
             return math.exp(mean)
-        except OverflowError:  # the mean of the logarithms was rounded up past the largest float
+        except OverflowError:  # rounding moved the mean past the logarithm of the largest float
             return math.inf
 
 
 class Moments(NamedTuple):
-    """How many values, their mean, and the sum of squared distances from it."""
+    """The number of values, their mean, and the sum of squared distances from the mean."""
 
     n: int
     mean: float
@@ -157,14 +157,15 @@ class Moments(NamedTuple):
 
 
 class Var:
-    """The variance, merged pairwise by the formula of Chan, Golub and LeVeque.
+    """The variance, merged pairwise with the formula of Chan, Golub and LeVeque.
 
-    None when there are not more values than `ddof`: 1 for a sample, 0 for a whole population.
+    `ddof` is 1 for a sample and 0 for a population. The result is None unless there are more than
+    `ddof` values.
     """
 
     def __init__(self, ddof: int = 1) -> None:
         if ddof not in (0, 1):
-            raise OperatorError(f"{type(self).__name__} needs ddof 0 or 1, got {ddof!r}")
+            raise OperatorError(f"ddof of {type(self).__name__} must be 0 or 1, got {ddof!r}")
         self.ddof = ddof
 
     def identity(self) -> Moments:
@@ -189,7 +190,7 @@ class Var:
 
 
 class Std(Var):
-    """The standard deviation: the root of the variance."""
+    """The standard deviation: the square root of the variance."""
 
     def lower(self, state: Moments) -> float | None:
         variance = super().lower(state)
@@ -197,7 +198,7 @@ class Std(Var):
 
 
 class Max:
-    """The largest value, NaN if any is; selective. None stands for no value."""
+    """The largest value, or NaN if any value is NaN; selective. None means no value."""
 
     def identity(self) -> Any:
         return None
@@ -221,18 +222,18 @@ class Max:
 
 
 class Min(Max):
-    """The smallest value, NaN only if all are; selective."""
+    """The smallest value, or NaN if all values are NaN; selective."""
 
     def _beats(self, challenger: Any, holder: Any) -> bool:
         return greater(holder, challenger)
 
 
 class MaxBy(Max):
-    """Of pairs (arg, key), the arg of the largest key, of the oldest such; selective."""
+    """The arg of the pair (arg, key) with the largest key, the oldest on ties; selective."""
 
     def lift(self, value: Any) -> Any:
         if not isinstance(value, tuple) or len(value) != 2:
-            raise ValueTypeError(f"{type(self).__name__} takes pairs (arg, key), got {value!r}")
+            raise ValueTypeError(f"{type(self).__name__} expects pairs (arg, key), got {value!r}")
         return value
 
     def lower(self, state: Any) -> Any:
@@ -243,14 +244,14 @@ class MaxBy(Max):
 
 
 class MinBy(MaxBy):
-    """Of pairs (arg, key), the arg of the smallest key, of the oldest such; selective."""
+    """The arg of the pair (arg, key) with the smallest key, the oldest on ties; selective."""
 
     def _beats(self, challenger: Any, holder: Any) -> bool:
         return greater(holder[1], challenger[1])
 
 
 class Times(NamedTuple):
-    """An extreme value, and how often it occurs; 0 times is no value."""
+    """An extreme value and how often it occurs; 0 times means no value."""
 
     value: Any
     times: int
@@ -315,14 +316,14 @@ class Last(First):
 
 
 class Concat:
-    """Strings, one after the other; does not commute; invertible, for a prefix can be cut."""
+    """The concatenation of strings: not commutative, but invertible, as a prefix can be removed."""
 
     def identity(self) -> str:
         return ""
 
     def lift(self, value: str) -> str:
         if not isinstance(value, str):
-            raise ValueTypeError(f"Concat takes strings, got {value!r}")
+            raise ValueTypeError(f"Concat expects strings, got {value!r}")
         return value
 
     def combine(self, older: str, newer: str) -> str:
@@ -336,7 +337,7 @@ class Concat:
 
 
 class Collect:
-    """The values themselves, as a list, oldest first; invertible as Concat is."""
+    """The values as a list, oldest first; invertible, like Concat."""
 
     def identity(self) -> tuple[Any, ...]:
         return ()
@@ -355,9 +356,9 @@ class Collect:
 
 
 class Counting(Generic[In, S, Out]):
-    """An operator that counts its calls: `combine` in `combines`, `newer_wins` in `choices`.
+    """A wrapper that counts calls: `combine` in `combines`, `newer_wins` in `choices`.
 
-    Combines on another thread than the one that made the wrapper are counted in `elsewhere`.
+    Combines on a thread other than the one that created the wrapper are counted in `elsewhere`.
 
     >>> counted = Counting(Concat())
     >>> counted.combine("a", counted.combine("b", "c")), counted.combines
@@ -388,7 +389,7 @@ class Counting(Generic[In, S, Out]):
         return self.wrapped.lower(state)
 
     def __getattr__(self, name: str) -> Any:
-        """Pass the optional methods on: a wrapped operator keeps its properties."""
+        """Forward the optional methods, so that the wrapper has the properties of the operator."""
         if name not in ("remove", "newer_wins", "empty"):
             raise AttributeError(name)
         method: Callable[..., Any] = getattr(self.wrapped, name)

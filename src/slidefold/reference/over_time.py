@@ -1,16 +1,16 @@
-"""OverTime: Sba and Pba for windows of time, [end - range, end) for each end = m * slide.
+"""OverTime: Sba and Pba for time windows, [end - range, end) for each end = m * slide.
 
-Layout: a slice is the values of [m * slide, (m + 1) * slide); a Boundary merges the slices. A slice
-without values is the identity. After a gap in which every value leaves every window, the Boundary
-starts anew at the next value, so a gap costs nothing but the windows that it closes.
+Layout: a slice holds the values of [m * slide, (m + 1) * slide); a Boundary merges the slices. A
+slice without values is the identity. After a gap that is longer than the range, the Boundary
+restarts at the next value, so a gap costs only the windows that it closes.
 
 Invariants:
-  I1  time does not go backwards; the open slice is that of the last time seen.
+  I1  time does not go backwards; the open slice contains the last time seen.
   I2  part is the aggregate of the open slice, tail that of its last range % slide units of time.
-  I3  the Boundary holds its own invariants, for the slices from `base` on.
-  I4  the last window that was reported is the aggregate of the values of its time.
+  I3  the Boundary's own invariants hold, for the slices from `base` on.
+  I4  the last reported window is the aggregate of the values in its time range.
 
-Cost: as Sba, for each slice, empty ones inside a range included.
+Cost: as Sba, for each slice; empty slices inside a range count too.
 
 Paper: Zhang, Akbarinia, Toumani, "Efficient Incremental Computation of Aggregations over Sliding
 Windows", section 4.3 (Theorem 2).
@@ -42,18 +42,18 @@ class Closed(NamedTuple, Generic[S]):
 
 
 class Plan(NamedTuple, Generic[In, S, Out]):
-    """What a time makes of an OverTime."""
+    """The new fields of an OverTime after moving to a time."""
 
     core: Boundary[In, S, Out]
     base: int
     part: S
     tail: S
     closed: list[Closed[S]]
-    reaches_back: bool  # whether a window to come can hold a value of the past
+    reaches_back: bool  # whether a later window can hold a value seen so far
 
 
 class OverTime(Checked, Generic[In, S, Out]):
-    """Windows of time over events in order; times are integers in a unit of the user's choice.
+    """Time windows over events in order; times are integers in any unit.
 
     >>> from slidefold.reference import Sba
     >>> from slidefold.reference.operators import Concat
@@ -85,14 +85,14 @@ class OverTime(Checked, Generic[In, S, Out]):
         )
         self.now: int | None = None  # the last time seen
         self.newest: int | None = None  # the time of the newest value that a window can still reach
-        self.base = 0  # the number of the slice with which the Boundary began
+        self.base = 0  # the number of the Boundary's first slice
         self.part = op.identity()
         self.tail = op.identity()
         self.last: Closed[S] | None = None
         self._shadow: deque[tuple[int, S]] = deque()
 
     def push(self, time: int, value: In) -> list[tuple[int, Out]]:
-        """Add a value at a time; return end and result of each window that this time closes.
+        """Add a value at a time; return the end and result of each window that this closes.
 
         Windows without values are not reported.
         """
@@ -108,25 +108,25 @@ class OverTime(Checked, Generic[In, S, Out]):
         return reported
 
     def advance(self, time: int) -> list[tuple[int, Out]]:
-        """Let time pass without a value; return end and result of each window that this closes."""
+        """Move to a time without a value; return the end and result of each closed window."""
         plan = self._plan(time)
         reported = self._lowered(plan)
         self._commit(time, plan)
         return reported
 
     def query(self) -> Out | None:
-        """Return the result of the last window that was reported, None before the first."""
+        """Return the result of the last reported window, or None before the first."""
         return None if self.last is None else self.op.lower(self.last.state)
 
     def copy(self) -> Self:
-        """Return a window of its own with the same values."""
+        """Return an independent copy of the window."""
         twin = copy.copy(self)
         twin.core = self.core.copy()
         twin._shadow = self._shadow.copy()
         return twin
 
     def check(self) -> None:
-        """Verify each numbered invariant; raise InvariantError that names the first broken one."""
+        """Verify each numbered invariant; raise InvariantError for the first broken one."""
         s, rest, base = self.slide_time, self.range_time % self.slide_time, self.base
         slack = tolerance(self.op, [state for _, state in self._shadow])
 
@@ -142,7 +142,7 @@ class OverTime(Checked, Generic[In, S, Out]):
         )
         here = base + self.core.count
         current = self.newest is None or (self.now is not None and self.now // s == here)
-        self._hold(1, ordered and current, f"the open slice is not that of time {self.now}")
+        self._hold(1, ordered and current, f"the open slice does not contain time {self.now}")
         expected = [between(here * s, here * s + s), tail(here)]
         self._hold_states(2, [self.part, self.tail], expected, slack, "the open slice is wrong")
         self.core.check_with(
@@ -154,9 +154,9 @@ class OverTime(Checked, Generic[In, S, Out]):
             self._hold_states(4, [self.last.state], [window], slack, "the last window is wrong")
 
     def _plan(self, time: int) -> Plan[In, S, Out]:
-        """Work out what this time closes; nothing is written."""
+        """Compute which windows this time closes, without writing anything."""
         if self.now is not None and time < self.now:
-            raise TimeOrderError(f"time went backwards: {time} after {self.now}")
+            raise TimeOrderError(f"times must not go backwards, got {time} after {self.now}")
         slice_, nothing = time // self.slide_time, self.op.identity()
         if self.newest is None or self.now is None:
             return Plan(self.core.restart(), slice_, nothing, nothing, [], False)

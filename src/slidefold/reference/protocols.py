@@ -1,9 +1,9 @@
-"""What an operator is: how to fold, and which properties it may have besides.
+"""Define what an operator is: how it folds, and which optional properties it has.
 
 An operator is any object with `identity`, `lift`, `combine` and `lower`. `combine` is associative,
-takes the older state first, and returns a new state: it never changes its arguments. Three methods
-are optional. `remove` makes an operator invertible, `newer_wins` makes it selective, `empty` is the
-result of a window that holds nothing (without it that result is None).
+takes the older state first, and returns a new state; it never changes its arguments. Three methods
+are optional. `remove` makes an operator invertible. `newer_wins` makes it selective. `empty`
+returns the result of an empty window, which is None without it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Out_co = TypeVar("Out_co", covariant=True)
 
 
 class Operator(Protocol[In_contra, S, Out_co]):
-    """How to fold: values are lifted to states, states combined, the last state lowered."""
+    """Fold values: lift values to states, combine states, and lower the final state."""
 
     def identity(self) -> S:
-        """Return the state of no values at all."""
+        """Return the state of no values."""
 
     def lift(self, value: In_contra, /) -> S:
         """Return the state of one value."""
 
     def combine(self, older: S, newer: S, /) -> S:
-        """Return the state of both, in time order."""
+        """Return the state of both, older values first."""
 
     def lower(self, state: S, /) -> Out_co:
-        """Return the result that a state stands for."""
+        """Return the result for a state."""
 
 
 class Invertible(Operator[In_contra, S, Out_co], Protocol[In_contra, S, Out_co]):
-    """An operator that can take the oldest part out again."""
+    """An operator that can remove the oldest part of a state."""
 
     def remove(self, whole: S, older: S, /) -> S:
         """Return b, given combine(a, b) and a."""
@@ -47,11 +47,11 @@ class Selective(Operator[In_contra, S, Out_co], Protocol[In_contra, S, Out_co]):
     """An operator whose combine returns one of its two arguments."""
 
     def newer_wins(self, older: S, newer: S, /) -> bool:
-        """Tell whether combine(older, newer) is newer."""
+        """Tell whether combine(older, newer) returns newer."""
 
 
 def operator_name(op: object) -> str:
-    """Return the name that error messages use: the class, seen through a `Counting` wrapper.
+    """Return the operator's class name for error messages, without a `Counting` wrapper.
 
     >>> from slidefold.reference.operators import Counting, Max
     >>> operator_name(Counting(Max()))
@@ -68,21 +68,21 @@ def has(op: object, method: str) -> bool:
 
 
 def require(op: object, method: str, algorithm: str, property_: str) -> None:
-    """Raise PairError unless the operator has the method that the algorithm is built on."""
+    """Raise PairError unless the operator has the method that the algorithm needs."""
     if not has(op, method):
         raise PairError(
-            f"{algorithm} needs {property_} operator; {operator_name(op)} has no {method}"
+            f"{algorithm} needs {property_} operator, but {operator_name(op)} has no {method}"
         )
 
 
 def empty_result(op: object) -> Any:
-    """Return the result of an empty window: None, unless the operator says otherwise."""
+    """Return the result of an empty window: None, unless the operator has `empty`."""
     empty = getattr(op, "empty", None)
     return empty() if callable(empty) else None
 
 
 def fold(op: Operator[In, S, Out], states: Iterable[S]) -> S:
-    """Return the aggregate of n states, oldest first, in n - 1 combines."""
+    """Return the aggregate of n states, given oldest first, in n - 1 combines."""
     parts = list(states)
     if not parts:
         return op.identity()
@@ -93,17 +93,17 @@ def fold(op: Operator[In, S, Out], states: Iterable[S]) -> S:
 
 
 def prefixes(op: Operator[In, S, Out], states: Sequence[S]) -> list[S]:
-    """Return for each i the fold of states[0] up to and including states[i]."""
-    found: list[S] = []
+    """Return, for each i, the fold of states[0] to states[i], both included."""
+    folds: list[S] = []
     for state in states:
-        found.append(op.combine(found[-1], state) if found else state)
-    return found
+        folds.append(op.combine(folds[-1], state) if folds else state)
+    return folds
 
 
 def suffixes(op: Operator[In, S, Out], states: Sequence[S]) -> list[S]:
-    """Return for each i the fold of states[i] up to and including the last."""
-    found: list[S] = []
+    """Return, for each i, the fold of states[i] to the last state, both included."""
+    folds: list[S] = []
     for state in reversed(states):
-        found.append(op.combine(state, found[-1]) if found else state)
-    found.reverse()
-    return found
+        folds.append(op.combine(state, folds[-1]) if folds else state)
+    folds.reverse()
+    return folds

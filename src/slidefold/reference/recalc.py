@@ -1,4 +1,4 @@
-"""Recalc: fold the whole window anew for each query. The oracle: nothing to get wrong.
+"""Recalc: fold the whole window again for each query. It is so simple that it is the oracle.
 
 Layout: a queue of the lifted values, oldest first.
 
@@ -6,7 +6,7 @@ Invariants:
   I1  len is the number of values inserted and not evicted.
   I2  the i-th item of the queue is the i-th oldest lifted value.
 
-Cost: query n - 1 combines, insert and evict none; n states.
+Cost: query takes n - 1 combines, insert and evict none; n states.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", section 8.1 (recalculate-from-scratch).
@@ -21,7 +21,7 @@ from slidefold.reference.protocols import In, Operator, Out, S, fold
 
 
 class Recalc(Aggregator[In, S, Out]):
-    """Fold the whole window anew for each query.
+    """Fold the whole window again for each query.
 
     >>> from slidefold.reference.operators import Max
     >>> window = Recalc(Max())

@@ -1,19 +1,19 @@
 """Sba and Pba: windows of a fixed number of rows that slide by a fixed number of rows.
 
-Layout: values are folded into slices of `slide` rows as they come; a Boundary merges the slices
-into windows. When range is no multiple of slide, a window is N = range // slide whole slices and
-the last range % slide rows of the slice before them, whose aggregate is kept as the tail of each
-slice.
+Layout: values are folded into slices of `slide` rows as they arrive; a Boundary merges the slices
+into windows. If range is not a multiple of slide, a window consists of N = range // slide whole
+slices and the last range % slide rows of the slice before them. The aggregate of these last rows is
+kept as the tail of each slice.
 
 Invariants:
   I1  seen is the number of values so far, and fill = seen % slide of them are in the open slice.
   I2  part is the aggregate of the open slice, tail that of its rows from slide - range % slide on.
-  I3  the Boundary holds its own invariants, for the slices of the values so far.
+  I3  the Boundary's own invariants hold, for the slices of the values so far.
   I4  the last window is the aggregate of the `range` values before the last slide boundary.
 
-Cost: slide - 1 combines for a slice (and range % slide - 1 for its tail); at its end at most 3, or
-4 when range is no multiple of slide. Sba takes chunk - 2 more where a chunk ends; Pba does them on
-a second thread.
+Cost: slide - 1 combines for a slice (and range % slide - 1 for its tail), and at its end at most 3,
+or 4 if range is not a multiple of slide. At the end of a chunk Sba takes chunk - 2 more; Pba does
+them on a second thread.
 
 Paper: Zhang, Akbarinia, Toumani, "Efficient Incremental Computation of Aggregations over Sliding
 Windows", sections 2.2 and 4.
@@ -42,7 +42,8 @@ from slidefold.reference.protocols import In, Operator, Out, S, fold
 class Sba(Checked, Generic[In, S, Out]):
     """The sequential boundary aggregator, W[range, slide].
 
-    `push` returns the result at each multiple of `slide` once `range` values were seen, else None.
+    After the first `range` values, `push` returns the result at each multiple of `slide`, and None
+    otherwise.
 
     >>> from slidefold.reference.operators import Max
     >>> window = Sba(Max(), range=4, slide=2)
@@ -86,14 +87,14 @@ class Sba(Checked, Generic[In, S, Out]):
         combine_time: float,
         chunk: int | None = None,
     ) -> OverTime[In, S, Out]:
-        """Return the same for windows of time: [end - range, end) for each multiple of slide."""
+        """Return an aggregator for time windows: [end - range, end) for each multiple of slide."""
         return OverTime(op, range, slide, combine_time, chunk, threaded=cls.threaded)
 
     def __len__(self) -> int:
         return min(self.seen, self.range_rows)
 
     def push(self, value: In) -> Out | None:
-        """Add a value; return the result of the window that it completes, if it does."""
+        """Add a value; return the result of the window that it completes, or None."""
         lifted = self.op.lift(value)
         part, tail = self._extended(lifted)
         result: Out | None = None
@@ -114,19 +115,19 @@ class Sba(Checked, Generic[In, S, Out]):
         self.push(value)
 
     def query(self) -> Out | None:
-        """Return the result of the last complete window, None before the first."""
+        """Return the result of the last complete window, or None before the first."""
         if self.last is None or not self._full():
             return None
         return self.op.lower(self.last.window)
 
     def sub_aggregates(self) -> list[S]:
-        """Return the states that the last window was merged from: tail, lcs, ca ..., csa."""
+        """Return the states that were merged into the last window: tail, lcs, ca ..., csa."""
         return list(self.last.parts) if self.last else []
 
     def slide(self, values: Iterable[In], window: int | None = None) -> list[Out | None]:
-        """Return the result at each slide boundary; a window not yet full sees what is there.
+        """Run a new window over the values and return the result at each slide boundary.
 
-        This window is left alone; `window` replaces its range.
+        The first results cover windows that are not yet full. `window` replaces the range.
 
         >>> from slidefold.reference.operators import Concat
         >>> Sba(Concat(), 3).slide("abcde")
@@ -144,7 +145,7 @@ class Sba(Checked, Generic[In, S, Out]):
         return results
 
     def copy(self) -> Self:
-        """Return a window of its own with the same values."""
+        """Return an independent copy of the window."""
         twin = copy.copy(self)
         twin.core = self.core.copy()
         twin._shadow = self._shadow.copy()
@@ -155,7 +156,7 @@ class Sba(Checked, Generic[In, S, Out]):
         return self.core.states_kept() + 1
 
     def check(self) -> None:
-        """Verify each numbered invariant; raise InvariantError that names the first broken one."""
+        """Verify each numbered invariant; raise InvariantError for the first broken one."""
         op, s, fill = self.op, self.slide_rows, self.seen % self.slide_rows
         values, slack = list(self._shadow), tolerance(self.op, self._shadow)
         begin = self.seen - len(values)
@@ -193,7 +194,7 @@ class Sba(Checked, Generic[In, S, Out]):
         return self.core.count * self.slide_rows >= self.range_rows
 
     def _remember(self, lifted: S) -> None:
-        """Keep in the shadow what `check` looks at: the chunks, and one more slice for the tail."""
+        """Keep the values that `check` needs: those of the chunks, and one slice for the tail."""
         self._shadow.append(lifted)
         slices = self.core.slices + self.core.chunk + 1
         while len(self._shadow) > (slices + 1) * self.slide_rows:
@@ -201,9 +202,9 @@ class Sba(Checked, Generic[In, S, Out]):
 
 
 class Pba(Sba[In, S, Out]):
-    """The parallel boundary aggregator: Sba with the lcs of each chunk made on a second thread.
+    """The parallel boundary aggregator: Sba with the lcs of each chunk built on a second thread.
 
-    The results do not depend on the threads. The operator is called from both.
+    The results do not depend on the threads. Both threads call the operator.
 
     >>> from slidefold.reference.operators import Concat
     >>> Pba(Concat(), range=5, slide=2).slide("abcdefgh")

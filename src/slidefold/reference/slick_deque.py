@@ -1,21 +1,22 @@
 """SlickDeque: keep only the values that can still become the result.
 
-Layout: a deque of candidates, oldest first, each with its position. A new value drives out the
-candidates at the young end that it beats; the oldest candidate is the aggregate of the window.
+Layout: a deque of candidates, oldest first, each with its position. A new value removes the
+candidates at the young end that it beats. The oldest candidate is the aggregate of the window.
 
 Invariants (v is the window by position, F its first and E its end position):
   I1  len is the number of values inserted and not evicted.
   I2  the positions of the candidates increase, the first is >= F, the last is E - 1.
   I3  for each p, v[p] * ... * v[E-1] is the first candidate at or after p.
 
-Cost: query and evict none; insert at most n comparisons, amortised less than 2, for a value is
-driven out once and stays its newcomer once. At most n states.
+Cost: query and evict take no comparison. Insert takes at most n comparisons and amortised fewer
+than 2, because a candidate is removed only once and each insert loses at most one comparison. At
+most n states.
 
-The operator must be selective: combine(x, y) is x or y, and newer_wins(x, y) tells which.
-Invertible operators, which the original also takes, are the business of SubtractOnEvict.
+The operator must be selective: combine(x, y) is x or y, and newer_wins(x, y) tells which. The
+original also accepts invertible operators; use SubtractOnEvict for those.
 
 Paper: described without pseudocode in Zhang, Akbarinia, Toumani, "Efficient Incremental Computation
-of Aggregations over Sliding Windows", section 3.1. The algorithm is that of Shein, Chrysanthis,
+of Aggregations over Sliding Windows", section 3.1. The algorithm is by Shein, Chrysanthis,
 Labrinidis (2018).
 """
 
@@ -37,7 +38,7 @@ class Candidate(NamedTuple, Generic[S]):
 
 
 class SlickDeque(Aggregator[In, S, Out]):
-    """A deque of the values that nothing newer beats.
+    """A deque of the values that no newer value beats.
 
     >>> from slidefold.reference.operators import Max
     >>> window = SlickDeque(Max())
@@ -59,7 +60,7 @@ class SlickDeque(Aggregator[In, S, Out]):
         return self.back - self.front
 
     def insert(self, value: In) -> None:
-        """Add a value: at most n comparisons, amortised less than 2."""
+        """Add a value: at most n comparisons, amortised fewer than 2."""
         lifted = self.op.lift(value)
         beaten = 0
         for candidate in reversed(self.candidates):

@@ -1,10 +1,10 @@
-"""A double-ended queue with positions, which never copies what it holds.
+"""A double-ended queue with positions, which never moves its items.
 
-Layout: chunks of 64 slots, found by number. A position is the running number of an item since the
-queue was made, so it stays valid while its neighbours come and go. The paper's pointers are such
-positions: they are compared, moved by one, and dereferenced.
+Layout: chunks of 64 slots, looked up by number. A position is the number of items pushed before the
+item, so it stays valid while other items come and go. The paper's pointers are such positions: they
+are compared, moved by one, and dereferenced.
 
-Cost: O(1) for every operation in the worst case, but for the directory of chunks, which is a dict.
+Cost: worst-case O(1) for every operation, except for lookups of chunks in a dict.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", Definition 4.
@@ -20,7 +20,7 @@ CHUNK = 64
 
 
 class ChunkedQueue(Generic[T]):
-    """Items at positions front <= p < back.
+    """A queue of items at positions front <= p < back.
 
     >>> queue = ChunkedQueue[str]()
     >>> for letter in "abc":
@@ -72,7 +72,7 @@ class ChunkedQueue(Generic[T]):
             del self._chunks[number]
 
     def pop_front(self) -> None:
-        """Drop the oldest item, and its chunk when that was the last of it."""
+        """Drop the oldest item, and its chunk if the chunk is now empty."""
         self._refuse_outside(self.front)
         number, offset = divmod(self.front, CHUNK)
         self._chunks[number][offset] = None

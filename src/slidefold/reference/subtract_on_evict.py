@@ -1,4 +1,4 @@
-"""SubtractOnEvict: one running aggregate; evicting takes the oldest value out of it again.
+"""SubtractOnEvict: keep one running aggregate, and subtract each value that is evicted.
 
 Layout: a queue of the lifted values, oldest first, and their aggregate.
 
@@ -7,10 +7,10 @@ Invariants:
   I2  the i-th item of the queue is the i-th oldest lifted value.
   I3  the running aggregate is the fold of the queue; it is the identity when the queue is empty.
 
-Cost: query none, insert 1 combine, evict 1 remove; n + 1 states.
+Cost: query takes no combine, insert 1 combine, evict 1 remove; n + 1 states.
 
-The operator must be invertible: remove(combine(a, b), a) == b. A float sum is not, for rounding
-breaks that law: a 1e16 that passes through would leave its trace for ever.
+The operator must be invertible: remove(combine(a, b), a) == b. A float sum is not, because rounding
+breaks that law: after a 1e16 has left the window, its rounding errors would remain.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", section 8.3.
@@ -26,7 +26,7 @@ from slidefold.reference.protocols import In, Invertible, Operator, Out, S, fold
 
 
 class SubtractOnEvict(Aggregator[In, S, Out]):
-    """Keep one running aggregate, and remove what leaves.
+    """Keep one running aggregate, and subtract each value that is evicted.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = SubtractOnEvict(Concat())

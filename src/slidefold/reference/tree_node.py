@@ -1,9 +1,9 @@
-"""The node of a B-tree that keeps entries in all its nodes, each with an aggregate.
+"""The node of a B-tree with entries in all nodes and an aggregate in each node.
 
-Layout: a node of arity a has a - 1 entries, a time and a lifted value each, in time order. A leaf
-has no children, any other node has a: child i holds what is younger than entry i - 1 and older than
-entry i. The spine flags say whether a node below the root is the first or the last of its level;
-only the finger B-tree uses them.
+Layout: a node of arity a has a - 1 entries in time order; an entry is a time and a lifted value. A
+leaf has no children; any other node has a children, and child i holds the entries between its
+entries i - 1 and i. The spine flags tell whether a node below the root is the first or the last of
+its level. Only the finger B-tree uses them.
 
 Paper: Tangwongsan, Hirzel, Schneider, "Optimal and General Out-of-Order Sliding-Window
 Aggregation", sections 3.1 and 3.2.
@@ -19,9 +19,9 @@ from slidefold.reference.protocols import S
 
 
 class Node(Generic[S]):
-    """Times, values and children, and the aggregate that fits the node's place in the tree.
+    """Times, values, children, and the aggregate for the node's place in the tree.
 
-    What changes a node changes that node alone: whoever moves children sets their parent.
+    Methods change only this node; a caller that moves children must set their parent.
 
     >>> leaf = Node("ac")
     >>> leaf.extend([1, 3], ["a", "c"])
@@ -51,47 +51,47 @@ class Node(Generic[S]):
 
     @property
     def arity(self) -> int:
-        """The number of children; of a leaf, the number that it would have."""
+        """Return the number of children, or for a leaf the number that it would have."""
         return len(self.times) + 1
 
     @property
     def is_leaf(self) -> bool:
-        """Whether there are no children."""
+        """Tell whether the node has no children."""
         return not self.children
 
     @property
     def is_root(self) -> bool:
-        """Whether there is no parent."""
+        """Tell whether the node has no parent."""
         return self.parent is None
 
     @property
     def has_agg_up(self) -> bool:
-        """Whether the aggregate is that of the whole subtree: neither root nor on a spine."""
+        """Tell whether the aggregate covers the whole subtree: neither root nor on a spine."""
         return not (self.is_root or self.left_spine or self.right_spine)
 
     def place(self, child: Node[S]) -> int:
-        """Return the number of a child."""
-        return next(i for i, each in enumerate(self.children) if each is child)
+        """Return the index of a child."""
+        return next(i for i, other in enumerate(self.children) if other is child)
 
     def parts(self, *, first: bool = True, last: bool = True) -> list[S]:
-        """Return what there is to fold, oldest first, without the first or the last child."""
+        """Return the states to fold, oldest first, optionally without the first or last child."""
         if self.is_leaf:
             return list(self.values)
-        found: list[S] = []
+        states: list[S] = []
         for child, value in zip(self.children, self.values, strict=False):
-            found += [child.agg, value]
-        found.append(self.children[-1].agg)
-        return found[not first : len(found) - (not last)]
+            states += [child.agg, value]
+        states.append(self.children[-1].agg)
+        return states[not first : len(states) - (not last)]
 
     def put(self, at: int, time: Time, value: S, child: Node[S] | None = None) -> None:
-        """Put an entry in place `at`, and the child that comes right after it."""
+        """Insert an entry at index `at`, and the child right after it."""
         self.times.insert(at, time)
         self.values.insert(at, value)
         if child is not None:
             self.children.insert(at + 1, child)
 
     def take(self, at: int) -> tuple[Time, S]:
-        """Take entry `at` out, and the child right after it; return the entry."""
+        """Remove and return entry `at`; also remove the child right after it."""
         if self.children:
             del self.children[at + 1]
         return self.times.pop(at), self.values.pop(at)
@@ -105,16 +105,16 @@ class Node(Generic[S]):
         self.children += children
 
     def drop_oldest(self, count: int) -> None:
-        """Drop the first entries, and as many children."""
+        """Drop the first `count` entries and as many children."""
         del self.times[:count], self.values[:count], self.children[:count]
 
     def drop_youngest(self, count: int) -> None:
-        """Drop the last entries, and as many children."""
+        """Drop the last `count` entries and as many children."""
         del self.times[len(self.times) - count :], self.values[len(self.values) - count :]
         del self.children[max(0, len(self.children) - count) :]
 
     def below(self) -> Iterator[Node[S]]:
-        """Yield the nodes of the subtree, each after what is below it."""
+        """Yield the nodes of the subtree, children before parents."""
         for child in self.children:
             yield from child.below()
         yield self
@@ -129,7 +129,7 @@ class Node(Generic[S]):
             yield from self.children[-1].entries()
 
     def clone(self, parent: Node[S] | None = None) -> Node[S]:
-        """Return a copy of the subtree; states never change and are shared."""
+        """Return a copy of the subtree; states never change, so both share them."""
         twin = Node(self.agg, parent)
         twin.times, twin.values = list(self.times), list(self.values)
         twin.left_spine, twin.right_spine = self.left_spine, self.right_spine
@@ -137,11 +137,11 @@ class Node(Generic[S]):
         return twin
 
     def saved(self) -> dict[str, Any]:
-        """Return all fields as they are now."""
+        """Return a snapshot of all fields."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return fields | {name: list(fields[name]) for name in ("times", "values", "children")}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Put all fields back."""
+        """Restore all fields from a snapshot."""
         for name, field in saved.items():
             setattr(self, name, field)

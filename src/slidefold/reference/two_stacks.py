@@ -1,7 +1,7 @@
-"""TwoStacks: a queue made of two stacks, each item with the aggregate of what lies below it.
+"""TwoStacks: a queue made of two stacks, where each item has the aggregate of the items below it.
 
-Layout: the front stack holds the older values, its top is the oldest of all; the back stack holds
-the newer ones, its top is the newest. An item is a lifted value and an aggregate.
+Layout: the front stack holds the older values, with the oldest on top. The back stack holds the
+newer values, with the newest on top. An item is a lifted value and an aggregate.
 
 Invariants (v is the window, f the size of the front stack):
   I1  len is the number of values inserted and not evicted.
@@ -10,7 +10,7 @@ Invariants (v is the window, f the size of the front stack):
   I4  the values of the back stack, from its bottom, are v[f], ..., v[n-1].
   I5  the aggregate of the back item of v[i] is v[f] * ... * v[i].
 
-Cost: query 1 combine, insert 1, evict at most n (a flip) and 1 amortised; 2n states.
+Cost: query takes 1 combine, insert 1, evict at most n (a flip) and amortised 1; 2n states.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", section 3.
@@ -25,7 +25,7 @@ from slidefold.reference.protocols import In, Operator, Out, S, prefixes, suffix
 
 
 class Item(NamedTuple, Generic[S]):
-    """A lifted value, and the aggregate of it and all below it in the same stack."""
+    """A lifted value, and the aggregate of it and all values below it in the same stack."""
 
     val: S
     agg: S
@@ -96,7 +96,7 @@ class TwoStacks(Aggregator[In, S, Out]):
         return stack[-1].agg if stack else self.op.identity()
 
     def _flip(self) -> None:
-        """Move the back stack onto the empty front stack, which turns its aggregates round."""
+        """Move the back stack onto the empty front stack, which reverses its aggregates."""
         front: list[Item[S]] = []
         for item in reversed(self.back):
             front.append(Item(item.val, self.op.combine(item.val, self._top(front))))

@@ -1,7 +1,7 @@
-"""TwoStacksLite: TwoStacks in one queue, with one state a value.
+"""TwoStacksLite: TwoStacks in one queue, with one state per value.
 
-Layout: a queue with a boundary B. Left of B lies the front list, right of it the back list. One
-state besides is the aggregate of the back list.
+Layout: a queue with a boundary B. The front list is left of B, the back list right of it. One
+additional state is the aggregate of the back list.
 
 Invariants (v is the window, f the size of the front list):
   I1  len is the number of values inserted and not evicted.
@@ -10,7 +10,7 @@ Invariants (v is the window, f the size of the front list):
   I4  the back slot of v[i] holds v[i].
   I5  agg_b is v[f] * ... * v[n-1].
 
-Cost: query 1 combine, insert 1, evict at most n - 1 (a flip) and 1 amortised; n + 1 states.
+Cost: query takes 1 combine, insert 1, evict at most n - 1 (a flip) and amortised 1; n + 1 states.
 
 Paper: Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
 Time", section 4.
@@ -24,7 +24,7 @@ from slidefold.reference.storage import ChunkedQueue
 
 
 class TwoStacksLite(Aggregator[In, S, Out]):
-    """One queue whose front part is aggregated towards the boundary.
+    """One queue; each front slot holds the aggregate from there to the boundary.
 
     >>> from slidefold.reference.operators import Concat
     >>> window = TwoStacksLite(Concat())
@@ -88,8 +88,8 @@ class TwoStacksLite(Aggregator[In, S, Out]):
 
     def _flip(self) -> None:
         """Turn the back list into the front list, aggregated from each slot to the end."""
-        turned = suffixes(self.op, list(self.queue))
-        for position, state in enumerate(turned, self.queue.front):
+        aggregates = suffixes(self.op, list(self.queue))
+        for position, state in enumerate(aggregates, self.queue.front):
             self.queue[position] = state
         self.boundary = self.queue.back
         self.agg_b = self.op.identity()

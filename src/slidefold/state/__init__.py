@@ -1,8 +1,7 @@
-"""Saved state: a header that says what it is, a payload, a checksum; nothing is ever unpickled.
+"""Save and restore state: a header, a payload and a checksum; nothing is ever unpickled.
 
-`to_bytes` and `from_bytes` of algorithms and windows go through here, and so does pickling. The
-header has all that is needed to make the object anew, empty; the native part wrote the payload and
-reads it again.
+`to_bytes` and `from_bytes` of algorithms and windows use this package, and so does pickling. The
+header holds everything needed to create an empty object. Native code writes and reads the payload.
 
 >>> import slidefold as sf
 >>> w = sf.Window(sf.max(), sf.rows(3))
@@ -13,7 +12,7 @@ reads it again.
 5.0
 >>> sf.Window.from_bytes(data[:-1])  # doctest: +ELLIPSIS
 Traceback (most recent call last):
-slidefold.errors.StateError: the bytes are truncated: ... are there
+slidefold.errors.StateError: the bytes are truncated: expected ..., got ...
 """
 
 from slidefold.state.envelope import FORMAT, field, pack, readable, unpack

@@ -1,8 +1,8 @@
-"""The envelope: magic, format version, lengths, header, payload, checksum.
+"""Pack and unpack the envelope: magic, format version, lengths, header, payload, checksum.
 
-The header is JSON in one spelling (sorted keys, no spaces, ASCII), so that equal states are equal
-bytes. The checksum covers everything before it. The format version stands outside of the header:
-bytes of a newer format are refused before anything else in them is looked at.
+The header is canonical JSON (sorted keys, no spaces, ASCII), so that equal states are equal bytes.
+The checksum covers everything before it. The format version is outside the header, so that a newer
+format is rejected before anything else is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def pack(header: Header, payload: bytes) -> bytes:
-    """Put a header and a payload into an envelope.
+    """Pack a header and a payload into an envelope.
 
     >>> unpack(pack({"kind": "example"}, b"payload"), "example")
     ({'kind': 'example'}, b'payload')
@@ -36,40 +36,42 @@ def pack(header: Header, payload: bytes) -> bytes:
 
 
 def unpack(data: bytes, kind: str) -> tuple[Header, bytes]:
-    """Take header and payload out of an envelope that holds an object of this kind."""
+    """Return the header and payload of an envelope; raise StateError if it is of another kind."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise ValueTypeError(f"bytes are due, got {type(data).__name__}")
+        raise ValueTypeError(f"expected bytes, got {type(data).__name__}")
     data = bytes(data)
     if data[: len(_MAGIC)] != _MAGIC[: len(data)]:
-        raise StateError("the bytes are not a state that slidefold has saved")
-    if len(data) < _START.size + _DIGEST:
-        raise StateError(f"the bytes are truncated: only {len(data)} are there")
+        raise StateError("the bytes are not a state saved by slidefold")
+    least = _START.size + _DIGEST
+    if len(data) < least:
+        raise StateError(f"the bytes are truncated: expected at least {least}, got {len(data)}")
     _, version, header_size, payload_size = _START.unpack_from(data)
     if version > FORMAT:
         raise StateError(
-            f"the bytes are of format {version}, of a newer slidefold: this one knows {FORMAT}"
+            f"the bytes have format {version}, but this slidefold reads up to {FORMAT}; install a "
+            "newer slidefold"
         )
     if version < 1:
-        raise StateError(f"the bytes are of format {version}, which does not exist")
-    whole = _START.size + header_size + payload_size + _DIGEST
+        raise StateError(f"the bytes have format {version}, which does not exist")
+    whole = least + header_size + payload_size
     if len(data) < whole:
-        raise StateError(f"the bytes are truncated: {len(data)} of {whole} are there")
+        raise StateError(f"the bytes are truncated: expected {whole}, got {len(data)}")
     if len(data) > whole:
-        raise StateError(f"the bytes are {len(data) - whole} too many for the state that they hold")
+        raise StateError(f"the bytes are too long: expected {whole}, got {len(data)}")
     body, digest = data[:-_DIGEST], data[-_DIGEST:]
     if _digest(body) != digest:
         raise StateError("the bytes are damaged: their checksum is wrong")
     text, payload = body[_START.size :][:header_size], body[_START.size + header_size :]
     header = _parsed(text)
-    found = field(header, "kind", str)
-    if found != kind:
-        word = found if found.isidentifier() and len(found) <= 40 else "something else"
-        raise StateError(f"the bytes hold the state of {word}, not of {kind}")
+    saved = field(header, "kind", str)
+    if saved != kind:
+        word = saved if saved.isidentifier() and len(saved) <= 40 else "something else"
+        raise StateError(f"expected the state of {kind}, got bytes with the state of {word}")
     return header, payload
 
 
 def readable(text: object, most: int = 500) -> str:
-    r"""Return text of unknown origin for a message: on one line, without control characters.
+    r"""Return untrusted text for a message: on one line, without control characters.
 
     >>> print(readable("a\nb"), readable("x" * 9, 4))
     a\nb xxx…
@@ -82,10 +84,10 @@ def readable(text: object, most: int = 500) -> str:
 
 
 def field(header: Header, name: str, kind: type[T]) -> T:
-    """Return what a header says about `name`, which must be of this very type."""
+    """Return the field `name` of a header; raise StateError unless it has exactly this type."""
     value = header.get(name)
     if type(value) is not kind:
-        raise StateError(f"the header of the bytes has no {name} that makes sense")
+        raise StateError(f"the header of the bytes has no valid {name}")
     return value
 
 
@@ -101,7 +103,7 @@ def _parsed(text: bytes) -> Header:
     except (ValueError, RecursionError):
         canonical = False
     if not canonical:
-        raise StateError("the header of the bytes is not one that slidefold has written")
+        raise StateError("the header of the bytes was not written by slidefold")
     return header  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Who an operator or a window is: what a header says about it, and how it is found again."""
+"""Describe operators and windows in a header, and restore them from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WINDOWS: dict[str, type[Rows] | type[Time]] = {"rows": Rows, "time": Time}
 
 
 def operator_header(operator: Operator) -> Header:
-    """Describe an operator: by name and parameters, a user's by module, name and version.
+    """Describe a built-in operator by name and parameters, a user's by module, name and version.
 
     >>> import slidefold as sf
     >>> operator_header(sf.var())["params"]
@@ -54,9 +54,9 @@ def operator_header(operator: Operator) -> Header:
 def operator_from(
     header: Header, given: Operator | None = None, known: Known | None = None
 ) -> Operator:
-    """Find the operator that a header describes; `given` must be that one.
+    """Return the operator that a header describes; `given`, if any, must match it.
 
-    A user's operator is one of those that are `known`.
+    User operators are looked up in `known`.
 
     >>> import slidefold as sf
     >>> operator_from(operator_header(sf.sum("x", dtype="int64"))) == sf.sum("x", dtype="int64")
@@ -66,33 +66,38 @@ def operator_from(
     if given is not None:
         if not isinstance(given, Operator):
             raise OperatorError(f"expected an operator, such as slidefold.max(), got {given!r}")
-        found = given
+        operator = given
         described = {**operator_header(given), "columns": header.get("columns")}
     else:
         if module == _HERE and name == "struct":
-            found = _struct(header, known)
+            operator = _struct(header, known)
         elif module == _HERE:
-            found = _built_in(header, name)
+            operator = _built_in(header, name)
         else:
-            found = (known or Known()).find(module, name)(*field(header, "columns", list))
-        described = operator_header(found)
+            operator = (known or Known()).find(module, name)(*field(header, "columns", list))
+        described = operator_header(operator)
     if described != header:
         if described == {**header, "version": described["version"]}:
             raise StateError(
-                f"the bytes hold version {str(header.get('version'))[:20]} of {_shown(header)}, "
-                f"and version {described['version']} is the one that is known here: fill it anew"
+                f"the bytes were saved with version {readable(header.get('version'), 20)} of the "
+                f"operator {readable(f'{module}.{name}', 80)}, but version {described['version']} "
+                "is in use; build the state again from the data"
             )
-        raise StateError(f"the bytes were written with {_shown(header)}, not {_shown(described)}")
-    return found
+        raise StateError(
+            f"expected bytes saved with {_shown(described)}, got bytes saved with {_shown(header)}"
+        )
+    return operator
 
 
 def _built_in(header: Header, name: str) -> Operator:
     function: Callable[..., Operator] | None = NAMED.get(name)
     if function is None:
-        raise StateError(f"the bytes were written with {_shown(header)}, which is not known here")
-    said = {**field(header, "params", dict), "dtype": header.get("dtype")}
-    said["key_dtype"] = header.get("key_dtype")
-    taken = {key: value for key, value in said.items() if key in signature(function).parameters}
+        raise StateError(
+            f"the bytes were saved with {_shown(header)}, which this version does not know"
+        )
+    options = {**field(header, "params", dict), "dtype": header.get("dtype")}
+    options["key_dtype"] = header.get("key_dtype")
+    taken = {key: value for key, value in options.items() if key in signature(function).parameters}
     return function(*field(header, "columns", list), **taken)
 
 
@@ -100,18 +105,18 @@ def _struct(header: Header, known: Known | None) -> Operator:
     parts: dict[str, Operator] = {}
     for part in field(header, "parts", list):
         if not isinstance(part, list) or len(part) != 2 or not isinstance(part[1], dict):
-            raise StateError("the bytes were written with a struct that makes no sense")
+            raise StateError("the bytes were saved with an invalid struct")
         parts[str(part[0])] = operator_from(part[1], known=known)
     return struct(**parts)
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON gives it back."""
+    """Return a parameter as it looks after a round trip through JSON."""
     return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
 
 
 def _shown(header: Header) -> str:
-    """Return the operator of a header in a few words, also if they make no sense."""
+    """Describe the operator of a header in a few words, even if it is invalid."""
     name = readable(header.get("name"), 60)
     if header.get("module") != _HERE:
         module, version = readable(header.get("module"), 60), readable(header.get("version"), 20)
@@ -120,12 +125,12 @@ def _shown(header: Header) -> str:
     if name in ("max_by", "min_by"):
         types += f" by {readable(header.get('key_dtype'), 20)}"
     params = header.get("params")
-    said = params.items() if isinstance(params, dict) else ()
-    return readable(", ".join([f"{name} of {types}", *(f"{k}={v}" for k, v in said)]), 150)
+    pairs = params.items() if isinstance(params, dict) else ()
+    return readable(", ".join([f"{name} of {types}", *(f"{k}={v}" for k, v in pairs)]), 150)
 
 
 def length_header(length: Any) -> Any:
-    """Describe a length of time, or anything that JSON has a word for.
+    """Describe a length as a JSON value; a timedelta becomes a dict.
 
     >>> length_header(timedelta(hours=1)), length_header("1h"), length_header(5)
     ({'days': 0, 'seconds': 3600, 'microseconds': 0}, '1h', 5)
@@ -138,10 +143,10 @@ def length_header(length: Any) -> Any:
 
 
 def length_from(header: Any) -> Any:
-    """Make the length of time that a header describes."""
+    """Return the length that a header describes."""
     length = timedelta(**header) if isinstance(header, dict) else header
     if length_header(length) != header:
-        raise StateError("the bytes were written with a length of time that makes no sense")
+        raise StateError("the bytes were saved with an invalid duration")
     return length
 
 
@@ -153,29 +158,29 @@ def window_header(window: Rows | Time) -> Header:
     {'kind': 'rows', 'n': 3, 'closed': 'right'}
     """
     header: Header = {"kind": type(window).__name__.lower()}
-    for each in _said(window):
-        header[each.name] = length_header(getattr(window, each.name))
+    for part in _compared(window):
+        header[part.name] = length_header(getattr(window, part.name))
     return header
 
 
-def _said(window: Any) -> list[Field[Any]]:
-    """Return the fields that tell one window from another."""
-    return [each for each in fields(window) if each.compare]
+def _compared(window: Any) -> list[Field[Any]]:
+    """Return the fields that distinguish one window from another."""
+    return [part for part in fields(window) if part.compare]
 
 
 def window_from(header: Header) -> Rows | Time:
-    """Make the window that a header describes.
+    """Return the window that a header describes.
 
     >>> import slidefold as sf
     >>> window_from(window_header(sf.time("1h", closed="left")))
     sf.time('1h', closed='left')
     """
-    said = dict(header)
-    cls = _WINDOWS.get(field(said, "kind", str))
-    del said["kind"]
-    if cls is None or {*said} != {each.name for each in _said(cls)}:
-        raise StateError("the bytes were written with a window that is not known here")
-    window = cls(**{name: length_from(value) for name, value in said.items()})
+    values = dict(header)
+    cls = _WINDOWS.get(field(values, "kind", str))
+    del values["kind"]
+    if cls is None or {*values} != {part.name for part in _compared(cls)}:
+        raise StateError("the bytes were saved with a window that this version does not know")
+    window = cls(**{name: length_from(value) for name, value in values.items()})
     if window_header(window) != header:
-        raise StateError("the bytes were written with a window that makes no sense")
+        raise StateError("the bytes were saved with an invalid window")
     return window

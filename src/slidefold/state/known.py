@@ -1,8 +1,8 @@
-"""Which operators of users a header may name: those given, and those of imported modules.
+"""Look up the user operators that a header may name.
 
-Bytes come from anywhere, and an import runs code. So a header never causes one: a user's operator
-is taken from the list that the caller gives, or from a module that is imported already. Unpickling
-imports, as it does for every class.
+Bytes may come from anywhere, and an import runs code. So a header never causes an import: a user
+operator comes from the caller's list or from a module that is already imported. Unpickling imports
+modules, as it does for every class.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ Operators = Iterable[Operator | OperatorFactory]
 
 
 class Known:
-    """The operators of users that bytes may be made with.
+    """The user operators that bytes may refer to.
 
     >>> Known().find("no.such.module", "Longest")
     Traceback (most recent call last):
-    slidefold.errors.StateError: the bytes were written with the operator no.such.module.Longest, \
-and its module is not imported: import no.such.module first, or give operators=[Longest]
+    slidefold.errors.StateError: the bytes were saved with the operator no.such.module.Longest, \
+whose module is not imported; import no.such.module first, or pass operators=[Longest]
     """
 
     def __init__(self, operators: Operators = (), *, pickled: bool = False) -> None:
-        """Take operators, as classes or as made from them; with `pickled`, import modules too."""
+        """Accept operators or their classes; with `pickled`, also import modules."""
         self._given: dict[tuple[str, str], OperatorFactory] = {}
         self._pickled = pickled
         if isinstance(operators, str | Operator | OperatorFactory) or not isinstance(
             operators, Iterable
         ):
-            raise OperatorError(f"operators is a list of operators, got {operators!r}")
+            raise OperatorError(
+                f"operators must be a list of operators, such as [Longest], got {operators!r}"
+            )
         for operator in operators:
             self._take(operator)
 
@@ -49,49 +51,49 @@ and its module is not imported: import no.such.module first, or give operators=[
             self._given[definition.module, definition.qualname] = OperatorFactory.of(definition)
         elif not isinstance(operator, Operator):
             raise OperatorError(
-                f"operators is a list of operators, such as [Longest], got {operator!r} in it"
+                f"operators must be a list of operators, such as [Longest], got {operator!r} in it"
             )
 
     def find(self, module: str, name: str) -> OperatorFactory:
-        """Return the operator of a user that has this name in this module."""
+        """Return the user operator with this name in this module."""
         given = self._given.get((module, name))
         if given is not None:
             return given
         shown = readable(f"{module}.{name}", 80)
-        said = f"the bytes were written with the operator {shown}"
-        way = f"give operators=[{readable(name.rpartition('.')[2], 60)}]"
+        problem = f"the bytes were saved with the operator {shown}"
+        fix = f"pass operators=[{readable(name.rpartition('.')[2], 60)}]"
         if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
-            raise StateError(f"{said}, which cannot be looked up by its name: {way}")
+            raise StateError(f"{problem}, which cannot be looked up by its name; {fix}")
         if self._pickled:
-            found = _imported(module, name)
-        elif module == "__main__":  # of another program: it may well have another one of that name
-            raise StateError(f"{said}, which is of a main module: {way}")
+            operator = _imported(module, name)
+        elif module == "__main__":  # another program may have another operator of that name
+            raise StateError(f"{problem}, which was defined in a main module; {fix}")
         elif module not in sys.modules:
             raise StateError(
-                f"{said}, and its module is not imported: import {readable(module, 80)} first, "
-                f"or {way}"
+                f"{problem}, whose module is not imported; import {readable(module, 80)} first, "
+                f"or {fix}"
             )
         else:
-            found = _held(sys.modules[module], name)
-        if not isinstance(found, OperatorFactory):
-            raise StateError(f"{said}, which its module does not have: {way}")
-        return found
+            operator = _held(sys.modules[module], name)
+        if not isinstance(operator, OperatorFactory):
+            raise StateError(f"{problem}, which its module does not define; {fix}")
+        return operator
 
 
-def _held(found: Any, name: str) -> Any:
-    """Return what a module holds under a name; no code of the module runs to find it."""
+def _held(holder: Any, name: str) -> Any:
+    """Return the attribute of a module without running any of the module's code."""
     for part in name.split("."):
-        if not isinstance(found, ModuleType | type):
+        if not isinstance(holder, ModuleType | type):
             return None
-        found = object.__getattribute__(found, "__dict__").get(part)
-    return found
+        holder = object.__getattribute__(holder, "__dict__").get(part)
+    return holder
 
 
 def _imported(module: str, name: str) -> Any:
     try:
-        found: Any = import_module(module)
+        holder: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            holder = getattr(holder, part)
     except (ImportError, AttributeError):
         return None
-    return found
+    return holder

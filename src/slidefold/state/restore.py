@@ -1,4 +1,4 @@
-"""From bytes to an object: made anew from the header, then filled from the payload."""
+"""Restore an object from bytes: create it from the header, then fill it from the payload."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from slidefold.state.known import Known, Operators
 
 
 class Restorable(Protocol):
-    """What can be made from its saved state."""
+    """An object that can be restored from its saved state."""
 
     @classmethod
     def _kind(cls) -> str:
-        """The name of what the bytes must hold."""
+        """Return the kind of state that the bytes must hold."""
 
     @classmethod
     def _made(cls, header: Header, operator: Operator, room: int) -> Self:
-        """Make an empty object from the header; the payload has `room` bytes."""
+        """Create an empty object from the header; the payload has `room` bytes."""
 
     def _load(self, payload: bytes, /) -> None:
-        """Fill an empty object, or raise."""
+        """Fill an empty object, or raise an error."""
 
 
 R = TypeVar("R", bound=Restorable)
@@ -33,7 +33,7 @@ R = TypeVar("R", bound=Restorable)
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turn all that goes wrong while bytes are read into a StateError of one readable sentence."""
+    """Convert every error while bytes are read into a StateError with one readable sentence."""
     try:
         yield
     except StateError as error:
@@ -41,11 +41,11 @@ def refusing(what: str) -> Iterator[None]:
         if plain == str(error):
             raise
         raise StateError(plain) from None
-    except Exception as error:  # a constructor, an invariant, or a user's operator objects
+    except Exception as error:  # from a constructor, an invariant, or a user's operator
         reason = readable(next(iter(str(error).splitlines()), ""), 100).rstrip(". ")
         kind = readable(type(error).__name__, 50)
-        said = f"{kind}: {reason}" if reason else kind
-        raise StateError(f"the bytes do not make a {what} ({said})") from error
+        cause = f"{kind}: {reason}" if reason else kind
+        raise StateError(f"the bytes are not a valid {what} ({cause})") from error
 
 
 def restore(
@@ -56,32 +56,35 @@ def restore(
     *,
     pickled: bool = False,
 ) -> R:
-    """Make an object of this class from its saved state; all that can be wrong is a StateError."""
+    """Restore an object of this class from its saved state; raise StateError for invalid bytes."""
     if operator is not None and not isinstance(operator, Operator):
         raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
     known = Known(operators, pickled=pickled)
     header, payload = unpack(data, cls._kind())
     with refusing(cls.__name__):
-        found = operator_from(field(header, "operator", dict), operator, known)
-        made = cls._made(header, found, len(payload))
-        made._load(payload)
-    return made
+        operator = operator_from(field(header, "operator", dict), operator, known)
+        restored = cls._made(header, operator, len(payload))
+        restored._load(payload)
+    return restored
 
 
 def restore_pickled(cls: type[R], data: bytes) -> R:
-    """Unpickle: as `restore`, and like pickle's own classes also from modules to be imported."""
+    """Restore a pickled object: like `restore`, but import modules as pickle does."""
     return restore(cls, data, None, pickled=True)
 
 
 def require_options(header: Header, types: Mapping[str, type]) -> dict[str, Any]:
-    """Return the options of a header, which must be exactly these."""
+    """Return the options of a header; raise StateError unless they have these names and types."""
     options = field(header, "options", dict)
     if {name: type(value) for name, value in options.items()} != dict(types):
-        raise StateError("the bytes were written with options that are not known here")
+        raise StateError("the bytes were saved with options that this version does not know")
     return options
 
 
 def require_room(slots: int, room: int) -> None:
-    """Refuse slots that the payload cannot fill, before memory is asked for: each takes a byte."""
+    """Reject more slots than payload bytes, because a slot takes at least a byte.
+
+    This is checked before memory is allocated.
+    """
     if slots > room:
-        raise StateError("the header of the bytes asks for more than the bytes hold")
+        raise StateError("the header of the bytes declares more values than the bytes hold")

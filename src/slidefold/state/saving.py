@@ -1,7 +1,7 @@
-"""Copies, saved states and pickling of objects whose contents native code holds.
+"""Copy, save and pickle objects whose contents are held by native code.
 
-nanobind's classes take one base only, so classes take these functions one by one instead of a
-common base: `copy = saving.copy`, and so on.
+nanobind classes allow only one base class, so classes assign these functions one by one instead of
+inheriting them: `copy = saving.copy`, and so on.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from slidefold.state.restore import restore, restore_pickled
 
 
 class Saved(Protocol):
-    """What can be copied and saved."""
+    """An object that can be copied and saved."""
 
     @classmethod
     def _kind(cls) -> str:
-        """The name of what the bytes must hold."""
+        """Return the kind of state that the bytes must hold."""
 
     @classmethod
     def _made(cls, header: Header, operator: Operator, room: int) -> Self:
-        """Make an empty object from the header; the payload has `room` bytes."""
+        """Create an empty object from the header; the payload has `room` bytes."""
 
     def _twin(self) -> Self:
         """Return an empty object like this one."""
 
     def _header(self) -> Header:
-        """Describe all but the contents."""
+        """Describe everything except the contents."""
 
     def _save(self) -> bytes:
         """Return the contents."""
 
     def _load(self, payload: bytes, /) -> None:
-        """Fill an empty object, or raise."""
+        """Fill an empty object, or raise an error."""
 
     def _copy_from(self, other: Any, /) -> None:
-        """Take over the contents of another one."""
+        """Copy the contents of another object."""
 
     def to_bytes(self) -> bytes:
         """Return the whole state."""
@@ -74,7 +74,7 @@ def to_bytes(self: Saved) -> bytes:
 
 
 def from_bytes(cls: type[S], data: bytes, operator: Operator | None, operators: Operators) -> S:
-    """Make an object of a class from its saved state."""
+    """Restore an object of a class from its saved state."""
     return restore(cls, data, operator, operators)
 
 

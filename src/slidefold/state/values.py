@@ -1,7 +1,7 @@
-"""Python values as bytes: None, bool, int, float, str, bytes, list, tuple and dict, nested.
+"""Write Python values as bytes: None, bool, int, float, str, bytes, list, tuple and dict, nested.
 
-A tag of one byte, then the value; lengths and counts are 32 bits. Types are taken as they are: a
-subclass (a named tuple, numpy's float64) would come back as something else, so it is refused.
+A tag of one byte comes first, then the value. Lengths and counts have 32 bits. Subclasses (a named
+tuple, numpy's float64) are rejected, because they would be restored as another type.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from slidefold.errors import StateError
 
 _COUNT = Struct("<I")
 _FLOAT = Struct("<d")
-_DEEPEST = 500  # hashing a tuple recurses in C: deeper keys of a dict could end the process
+_DEEPEST = 500  # hashing a tuple recurses in C: deeper dict keys could crash the process
 
 _CONTAINERS: dict[type, bytes] = {list: b"l", tuple: b"t", dict: b"d"}
 
 
 def dump_value(value: Any) -> bytes:
-    """Write a value.
+    """Write a value as bytes.
 
     >>> load_value(dump_value([None, True, -(2**70), {"x": (1.5, b"y")}]))
     [None, True, -1180591620717411303424, {'x': (1.5, b'y')}]
@@ -36,8 +36,8 @@ def dump_value(value: Any) -> bytes:
                 continue
             if len(levels) > _DEEPEST:
                 raise StateError(
-                    f"a state nested deeper than {_DEEPEST} cannot be written: "
-                    "give the operator dump and load"
+                    f"a state nested deeper than {_DEEPEST} levels cannot be saved; define dump "
+                    "and load in the operator"
                 )
             # A copy, because another thread may change the original.
             inner = tuple(chain.from_iterable(tuple(item.items())) if tag == b"d" else item)
@@ -50,7 +50,7 @@ def dump_value(value: Any) -> bytes:
 
 
 def load_value(data: bytes) -> Any:
-    """Read what `dump_value` wrote; anything else is a `StateError`."""
+    """Read a value that `dump_value` wrote; raise `StateError` for other bytes."""
     source = _Source(data)
     levels: list[tuple[bytes, int, list[Any]]] = []
     while True:
@@ -74,7 +74,7 @@ def load_value(data: bytes) -> Any:
         if not levels:
             break
     if source.left:
-        raise StateError("a saved value ends before its bytes do")
+        raise StateError("a saved value is shorter than its bytes")
     return value
 
 
@@ -82,7 +82,7 @@ def _counted(count: int) -> bytes:
     try:
         return _COUNT.pack(count)
     except error:
-        raise StateError("a state of 4 GiB cannot be written") from None
+        raise StateError("a state of 4 GiB or more cannot be saved") from None
 
 
 def _scalar(value: Any) -> bytes:
@@ -103,7 +103,7 @@ def _scalar(value: Any) -> bytes:
     else:
         name = kind.__qualname__[:80]
         raise StateError(
-            f"a state of type {name} cannot be written: give the operator dump and load"
+            f"a state of type {name} cannot be saved; define dump and load in the operator"
         )
     return tag + _counted(len(text)) + text
 
@@ -116,14 +116,14 @@ def _container(tag: bytes, items: list[Any]) -> Any:
     try:
         pairs = dict(zip(items[::2], items[1::2], strict=True))
     except (TypeError, ValueError):
-        raise StateError("a saved dict has a key that cannot be one") from None
+        raise StateError("a saved dict has an invalid key") from None
     if 2 * len(pairs) != len(items):
-        raise StateError("a saved dict has a key twice")
+        raise StateError("a saved dict has the same key twice")
     return pairs
 
 
 class _Source:
-    """Bytes that are read from the front."""
+    """Bytes that are read from front to back."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -151,7 +151,7 @@ class _Source:
         if tag == b"f":
             return _FLOAT.unpack(self.take(_FLOAT.size))[0]
         if tag not in b"isb":
-            raise StateError("a saved value is of no kind that slidefold writes")
+            raise StateError("a saved value has a type that slidefold does not write")
         text = self.take(self.count())
         if tag == b"i":
             return int.from_bytes(text, "little", signed=True)
