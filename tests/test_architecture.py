@@ -56,7 +56,7 @@ def test_nobody_decides_by_the_name_of_an_operator() -> None:
             looked_up = isinstance(above, ast.Subscript) and above.slice is node
             asked = isinstance(above, ast.Call) and ast.unparse(above.func).endswith(".get")
             if isinstance(above, ast.Compare) or looked_up or asked:
-                found.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(above)}")
+                found.append(f"{path.relative_to(SOURCE)}:{above.lineno}: {ast.unparse(above)}")
     # Files name an operator by the function that makes it, and only files do.
     assert [line for line in found if "NAMED[operator.name]" not in line] == []
 
