@@ -356,7 +356,7 @@ def test_more_ends_than_there_can_be_are_refused(spark: Any, by: Any) -> None:
 
 
 def test_explain_says_how_and_why(spark: Any) -> None:
-    from slidefold.spark.sizes import chunks_for
+    from slidefold.spark.sizes import size_of
     from tests.spark.support import frame
 
     data = frame(spark, table_of(400, 3, 8))
@@ -376,5 +376,5 @@ def test_explain_says_how_and_why(spark: Any) -> None:
     counting = sf.rolling(on="t", every=10, s=sf.sum("x").over("9d"))
     assert "counts rows from the first row" in counting.explain(data, partitions=3)
     # 8 MB, and two cores: one worker, unless chunks are asked for.
-    assert chunks_for(spark.range(10**6), None) == 1
-    assert chunks_for(spark.range(10**6), 5) == 5
+    assert size_of(spark.range(10**6)).chunks(None) == 1
+    assert size_of(spark.range(10**6)).chunks(5) == 5

@@ -62,7 +62,7 @@ class Engine:
         self.definition, self.schema = definition, empty.schema
         self.emit, self.id = emit, tuple(id)
         # Reject types that do not fit before any row is taken.
-        self.result = run(definition, empty).schema
+        self.result = self.columns = run(definition, empty).schema
         if emit == "revise":
             if REVISION in self.result.names:
                 raise ColumnError(

@@ -21,7 +21,7 @@ from slidefold.errors import DataError, DefinitionError
 from slidefold.spark.failures import naming_place
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
 from slidefold.spark.segments import fold_sorted
-from slidefold.spark.sizes import chunks_for, estimated_bytes, partitions_for, too_large
+from slidefold.spark.sizes import size_of, too_large
 from slidefold.spark.skew import hot_keys, share_of
 from slidefold.spark.sql_windows import require_over, run_over
 from slidefold.spark.types import (
@@ -74,13 +74,13 @@ def run_batch(
             *results.names
         )
     task = Chunking(definition, numbered, given, results, Shipped(definition))
-    size = estimated_bytes(data)
-    count = partitions_for(data, partitions)
+    known = size_of(data)
+    size, count = known.nbytes, known.partitions(partitions)
     hot = share_of(skew, size)
     if presorted:
         return _run_presorted(task)
     if not definition.by:
-        return _run_keyless(task, chunks_for(data, partitions), size, spill)
+        return _run_keyless(task, known.chunks(partitions), size, spill)
     if hot is not None and count > 1 and can_chunk(definition):
         return _run_skewed(task, count, size, spill, hot)
     return _run_keyed(task, count, too_large(size, count) if spill is None else spill)

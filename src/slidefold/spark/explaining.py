@@ -12,9 +12,7 @@ from slidefold.live.live import WHEN
 from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare, why_whole
 from slidefold.spark.sizes import (
     CHUNK_CORES,
-    chunks_for,
-    estimated_bytes,
-    partitions_for,
+    size_of,
     too_large,
 )
 from slidefold.spark.skew import share_of
@@ -52,14 +50,15 @@ def explain_batch(
         return ["Spark's own OVER, because of engine='spark'"]
     if presorted:
         return ["existing partitions (presorted=True), verified while they are read"]
-    size, count = estimated_bytes(data), partitions_for(data, partitions)
+    known = size_of(data)
+    size, count = known.nbytes, known.partitions(partitions)
     if definition.by:
         return _keyed(definition, count, size, skew, spill)
     if not can_chunk(definition):
         return [f"{_WHOLE}, because {why_whole(definition)}"]
     if count == 1:
         return [f"{_WHOLE}, because it is small"]
-    if (count := chunks_for(data, partitions)) == 1:
+    if (count := known.chunks(partitions)) == 1:
         return [
             f"{_WHOLE}, because chunks of time need three scans and a shuffle, which does not pay "
             f"off below {CHUNK_CORES} cores; set partitions= to use chunks"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from slidefold.errors import DefinitionError
@@ -28,44 +29,55 @@ def too_large(size: int | None, partitions: int) -> bool:
     return size is not None and 3 * size / partitions > MEMORY_BYTES
 
 
-def partitions_for(data: Any, asked: int | None) -> int:
-    """Return the number of partitions for data with a key; `asked` overrides it.
+@dataclass(frozen=True)
+class Size:
+    """What Spark tells about the size of data: asked once per run, without a job."""
 
-    The default is one per 64 MB of Spark's estimate, at least one per core, and one in total below
-    1 MB. Without an estimate it is the number of input partitions, but at most
-    `spark.sql.shuffle.partitions`.
-    """
-    if asked is not None:
-        if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-            raise DefinitionError(f"partitions must be an integer of at least 1, got {asked!r}")
-        return asked
-    size = estimated_bytes(data)
-    cores = cores_of(data)
-    if size is None:
-        most = int(data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-        return max(cores, min(most, _input_partitions(data) or most))
-    if size < SMALL_BYTES:
-        return 1
-    return max(cores, math.ceil(size / PARTITION_BYTES))
+    nbytes: int | None  # None if Spark has no estimate
+    cores: int
+    most: int  # partitions of a shuffle, by default
+    inputs: int  # partitions of the RDDs that the data comes from; 0 without RDDs
+
+    def partitions(self, asked: int | None) -> int:
+        """Return the number of partitions for data with a key; `asked` overrides it.
+
+        The default is one per 64 MB of Spark's estimate, at least one per core, and one in total
+        below 1 MB. Without an estimate it is the number of input partitions, but at most
+        `spark.sql.shuffle.partitions`.
+        """
+        if asked is not None:
+            if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+                raise DefinitionError(f"partitions must be an integer of at least 1, got {asked!r}")
+            return asked
+        if self.nbytes is None:
+            return max(self.cores, min(self.most, self.inputs or self.most))
+        if self.nbytes < SMALL_BYTES:
+            return 1
+        return max(self.cores, math.ceil(self.nbytes / PARTITION_BYTES))
+
+    def chunks(self, asked: int | None) -> int:
+        """Return the number of chunks for data without a key; 1 if chunks would not be faster."""
+        few = asked is None and self.cores < CHUNK_CORES
+        small = self.nbytes is not None and not too_large(self.nbytes, 1)
+        return 1 if few and small else self.partitions(asked)
 
 
-def chunks_for(data: Any, asked: int | None) -> int:
-    """Return the number of chunks for data without a key; 1 if chunks would not be faster."""
-    count = partitions_for(data, asked)
-    size = estimated_bytes(data)
-    few = asked is None and cores_of(data) < CHUNK_CORES
-    return 1 if few and size is not None and not too_large(size, 1) else count
-
-
-def estimated_bytes(data: Any) -> int | None:
-    """Return the estimate of Spark's optimizer in bytes; None if it has none.
+def size_of(data: Any) -> Size:
+    """Ask Spark's optimizer for the size of data.
 
     A join counts as at most four times its input, since Spark multiplies the sizes of both sides.
     """
     plan = data._jdf.queryExecution().optimizedPlan()
-    read = sum(_bytes(leaf) for leaf in _leaves(plan))
-    size = min(_bytes(plan), 4 * read)
-    return None if size >= UNKNOWN_BYTES else size
+    leaves = _leaves(plan)
+    nbytes = min(_bytes(plan), 4 * sum(map(_bytes, leaves)))
+    rdds = [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "LogicalRDD"]
+    session = data.sparkSession
+    return Size(
+        None if nbytes >= UNKNOWN_BYTES else nbytes,
+        int(session.sparkContext.defaultParallelism),
+        int(session.conf.get("spark.sql.shuffle.partitions")),
+        sum(int(leaf.rdd().getNumPartitions()) for leaf in rdds),
+    )
 
 
 def _bytes(plan: Any) -> int:
@@ -75,15 +87,3 @@ def _bytes(plan: Any) -> int:
 def _leaves(plan: Any) -> list[Any]:
     leaves = plan.collectLeaves()
     return [leaves.apply(i) for i in range(leaves.size())]
-
-
-def _input_partitions(data: Any) -> int:
-    """Return the number of partitions of the RDDs that the data comes from; 0 without RDDs."""
-    leaves = _leaves(data._jdf.queryExecution().optimizedPlan())
-    known = [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "LogicalRDD"]
-    return sum(int(leaf.rdd().getNumPartitions()) for leaf in known)
-
-
-def cores_of(data: Any) -> int:
-    """Return the number of tasks that Spark runs at once."""
-    return int(data.sparkSession.sparkContext.defaultParallelism)

@@ -136,11 +136,11 @@ def job_of(
         )
     _require_one_of("late", late, _LATE)
     ids = (id,) if isinstance(id, str) else tuple(id)
-    result = result_schema(definition, schema, types)
     # Raise the engine's errors here, on the driver, instead of in a worker.
-    added = Engine(definition, schema, emit, ids).result
-    if REVISION in added.names:
-        result = result.append(added.field(REVISION))
+    engine = Engine(definition, schema, emit, ids)
+    result = result_schema(definition, schema, types, engine.columns)
+    if REVISION in engine.result.names:
+        result = result.append(engine.result.field(REVISION))
     return Job(
         definition=definition,
         schema=schema,

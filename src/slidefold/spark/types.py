@@ -46,19 +46,25 @@ def arrow_schema(schema: StructType) -> Any:
     return pa.schema(fields)
 
 
-def result_schema(definition: Rolling, schema: Any, types: Mapping[str, Any] | None = None) -> Any:
+def result_schema(
+    definition: Rolling,
+    schema: Any,
+    types: Mapping[str, Any] | None = None,
+    results: Any = None,
+) -> Any:
     """Return the Arrow schema of the results over data of this Arrow schema.
 
     This runs the definition over an empty table, so that wrong columns and types are found before
     a job starts. `types` gives the types that such a run cannot find: those of results that are
-    Python objects.
+    Python objects. `results` is the schema of such a run, if it was made already.
     """
     declared = {name: _declared_type(name, given) for name, given in (types or {}).items()}
     unknown = next((name for name in declared if name not in definition.columns), None)
     if unknown is not None:
         known = ", ".join(definition.columns)
         raise DefinitionError(f"types= must name new columns ({known}), got {unknown!r}")
-    results = run(definition, schema.empty_table()).schema
+    if results is None:
+        results = run(definition, schema.empty_table()).schema
     for i, field in enumerate(results):
         if field.name not in definition.columns:
             continue
