@@ -217,7 +217,7 @@ def test_integer_sums_beyond_64_bits_leave_the_window_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"lateness": -1}, WindowError, "a lateness is a duration or number >= 0, got -1"),
+        ({"lateness": -1}, WindowError, "lateness must be a duration or a number >= 0, got -1"),
         ({"lateness": "5m"}, WindowError, "is a number, got '5m'"),
         ({"lateness": True}, WindowError, "lateness"),
         (

@@ -161,7 +161,7 @@ def test_datetimes(kind: Any) -> None:
     assert len(live.advance(to + timedelta(days=5))) == 0
     assert live.watermark == np.datetime64("2024-01-06")
     assert live.advance(np.datetime64("2024-01-10"))["s"].to_pylist() == [8]
-    with pytest.raises(sf.errors.ValueTypeError, match="the lateness 5 is a number, and 'ts'"):
+    with pytest.raises(sf.errors.ValueTypeError, match="the lateness 5 is a number, but 'ts'"):
         definition.live(lateness=5).feed(table)
 
 

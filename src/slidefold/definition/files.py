@@ -242,14 +242,14 @@ def _operator_in(
     function: Any = NAMED.get(name)
     known = () if function is None else _parameters(function)
     others = [other for other in saved if other not in keys]
-    beside = {other: saved[other] for other in others if other in known}
+    direct = {other: saved[other] for other in others if other in known}
     for other in (other for other in others if other not in known):
         hint = nearest(other, (*keys, *known)) or _taken(name, known)
         error = DefinitionError(f"{where} has an unknown key {other!r}{hint}")
         mistakes.append((f"{key}.{other}", error))
-    if duplicates := [param for param in beside if param in params]:
-        raise DefinitionError(f"{where} sets {duplicates[0]!r} twice: in params and beside it")
-    params = {**params, **beside}
+    if duplicates := [param for param in direct if param in params]:
+        raise DefinitionError(f"{where} sets {duplicates[0]!r} twice: in params and as a key")
+    params = {**params, **direct}
     if ":" in name or "parts" in saved or name == "struct":
         if params:
             raise DefinitionError(f"{where} has parameters, but {name!r} takes none")

@@ -139,10 +139,10 @@ def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -
     smooth data such as uniform, normal or exponential values, and about `1 / k` for data with
     several modes. It may be 0.4 for heavy tails over many orders of magnitude or few distinct
     values: use `approx_quantile` for those. The result also has `count`, `min`, `max` and `mean`.
-    If a value is not finite or beyond 1e300, they are all NaN. States are combined by the pairwise
-    formula, in units of the range, so large values and values far from zero keep their digits.
-    Commutative. State: 64 bytes for one value, then 8 bytes per moment more; k * k multiplications
-    per combine.
+    If a value is not finite or beyond 1e300, all but `count` are NaN. States are combined by the
+    pairwise formula, in units of the range, so large values and values far from zero keep their
+    digits. Commutative. State: 64 bytes for one value, then 8 bytes per moment more; k * k
+    multiplications per combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.moments(), sf.rows(1000))
