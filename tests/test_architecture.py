@@ -15,6 +15,7 @@ import pytest
 import slidefold
 from slidefold.columns.folds import FOLDS
 from slidefold.columns.middles import PICKS
+from slidefold.columns.windows import ONE_PASS
 from slidefold.definition.operators import RECORDS, Record
 from slidefold.live.incremental import _READS as KEYED
 
@@ -90,6 +91,7 @@ def test_every_word_of_a_record_is_known(name: str) -> None:
     record: Record = RECORDS[name]
     assert record.column in FOLDS
     assert record.reads in ("numbers", "compared", "hashed", "truths", "bits", "labels")
+    assert not record.one_pass or record.one_pass in ONE_PASS
     assert record.engine in ("fold", "multiset", "bounds")
     assert record.middle in ("state", "rows", "whole")
     assert (record.picks in PICKS) == (record.middle == "rows")

@@ -268,13 +268,30 @@ def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
     """Tell whether the native pass over windows supports this window and these columns."""
     if not (leaf.window.in_time or leaf.window.last_rows) or leaf.algorithm is not None:
         return False
-    return leaf.operator.record.rows or kinds is None or all(map(is_plain_number, kinds))
+    word = leaf.operator.record.one_pass
+    if kinds is None or word in ("count", "pick"):
+        return True
+    if word in ("compared", "by"):
+        return _has_order(kinds[-1])
+    if word == "pair":
+        return _is_number(kinds[0]) and (_is_number(kinds[1]) or _is_time(kinds[1]))
+    return _is_number(kinds[0])
 
 
-def is_plain_number(kind: Any) -> bool:
+def _is_number(kind: Any) -> bool:
     """Tell whether a column type is floating-point or an integer type that fits in int64."""
     types = pa.types
     return bool(types.is_floating(kind) or (types.is_integer(kind) and not types.is_uint64(kind)))
+
+
+def _is_time(kind: Any) -> bool:
+    return bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
+
+
+def _has_order(kind: Any) -> bool:
+    """Tell whether values of a type convert to numbers of the same order."""
+    number = _is_number(kind) or pa.types.is_uint64(kind) or pa.types.is_boolean(kind)
+    return bool(number or _is_time(kind))
 
 
 def _calls_python(operator: Operator) -> bool:

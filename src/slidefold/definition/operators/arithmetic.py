@@ -10,7 +10,7 @@ from slidefold.definition.operators.travel import Numbers
 from slidefold.errors import OperatorError
 
 _SPREAD = Record(
-    travel=Numbers(unsigned="differences"), column="spread", one_pass=True, keyed="numbers"
+    travel=Numbers(unsigned="differences"), column="spread", one_pass="numbers", keyed="numbers"
 )
 _VAR = replace(_SPREAD, unit=lambda first, _: first * first)
 _STD = replace(_SPREAD, unit=lambda first, _: first)
@@ -22,7 +22,7 @@ _STD = replace(_SPREAD, unit=lambda first, _: first)
         rows=True,
         never_null=True,
         column="count",
-        one_pass=True,
+        one_pass="count",
         algorithm="bounds",
         because="the bounds of a window give its number of rows",
         engine="bounds",
@@ -51,7 +51,7 @@ def count(column: str | None = None) -> Operator:
         travel=Numbers(unsigned="none", decimal="sum", duration=True),
         column="sum",
         exact_decimals=True,
-        one_pass=True,
+        one_pass="numbers",
         keyed="numbers",
         spark="sum",
     )
@@ -95,7 +95,7 @@ def sum(
         travel=Numbers(unsigned="variant", decimal="variant", duration=True, name="mean"),
         column="mean",
         exact_decimals=True,
-        one_pass=True,
+        one_pass="numbers",
         keyed="numbers",
         spark="avg",
     )
@@ -115,7 +115,7 @@ def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
     return Operator("mean", columns_of(column), dtype_of(dtype, "mean"))
 
 
-@recorded(Record(travel=Numbers(), one_pass=True, as_floats=True, keyed="signed"))
+@recorded(Record(travel=Numbers(), one_pass="numbers", as_floats=True, keyed="signed"))
 def geomean(column: str | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the geometric mean, from logarithms to avoid overflow and underflow.
 

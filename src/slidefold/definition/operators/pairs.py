@@ -35,6 +35,7 @@ def _spread(
         key_types=NUMBERS,
         travel=Numbers(unsigned="differences", times=times),
         column="spread",
+        one_pass="pair",
         unit=unit,
         keyed=keyed,
     )

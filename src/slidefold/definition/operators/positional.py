@@ -19,13 +19,16 @@ from slidefold.definition.operators.travel import as_values
 _RANGE = "a window is a range of rows in the sorted column"
 
 
-def _place(column: str, because: str, picks: str = "", middle: str = "rows") -> Record:
+def _place(
+    column: str, because: str, picks: str = "", middle: str = "rows", one_pass: str = "pick"
+) -> Record:
     """Return the record of an operator whose result follows from the bounds of a window."""
     return Record(
         types=VALUES,
         travel=as_values,
         column=column,
         reads="compared",
+        one_pass=one_pass,
         algorithm="bounds",
         because=because,
         engine="bounds",
@@ -98,7 +101,7 @@ def concat(column: str | None = None) -> Operator:
     return Operator("concat", columns_of(column), dtype="str")
 
 
-@recorded(_place("collect", _RANGE, middle="whole"))
+@recorded(_place("collect", _RANGE, middle="whole", one_pass=""))
 def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """Collect the values in a list, in time order. Not commutative. State: the values.
 

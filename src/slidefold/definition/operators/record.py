@@ -44,7 +44,7 @@ class Record:
     column: str = "numbers"  # the fold, see columns/folds.py
     reads: str = "numbers"  # or compared, hashed, truths, bits, labels: see columns/reading.py
     exact_decimals: bool = False  # whether decimals are folded as integers of their last digit
-    one_pass: bool = False  # whether the native pass over all windows of a table folds it
+    one_pass: str = ""  # how the native pass over all windows reads it, see columns/windows.py
     as_floats: bool = False  # whether that pass reads every column as floats
     same_type: bool = False  # whether results have the type of the values
     unit: Callable[[float, float], float] = _unitless  # of results, given the columns' units
