@@ -15,7 +15,8 @@ namespace slidefold::bindings {
 void bind_checked_function(nb::module_& m);
 void bind_columns(nb::module_& m);
 void bind_frames(nb::module_& m);
-void bind_time_windows(nb::module_& m);
+void bind_fold_windows(nb::module_& m);
+void bind_order(nb::module_& m);
 void bind_keyed(nb::module_& m);
 void bind_algebra(nb::module_& m);
 void bind_sketches(nb::module_& m);
@@ -258,7 +259,8 @@ NB_MODULE(_native_ext, m) {
   bind_boundary(m);
   bind_columns(m);
   bind_frames(m);
-  bind_time_windows(m);
+  bind_fold_windows(m);
+  bind_order(m);
   bind_keyed(m);
   bind_trees(m);
   bind_windows(m);

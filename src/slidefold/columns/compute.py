@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from slidefold.columns.folds import fold
 from slidefold.columns.grouping import Sorted
-from slidefold.columns.sliding import slide, slides
 from slidefold.operators import Over, UserOperator
 from slidefold.windows import Every, EveryRows, Frames, SortedRows, WindowKind
 
@@ -88,15 +87,11 @@ def fold_columns(
     without: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the new columns, one result a frame; but those that are there already."""
-    whole = isinstance(frames, FramesOf)
     found = {}
     for name, over in definition.columns.items():
         if name in without:
             continue
         columns = tuple(ordered.rows.column(column) for column in over.operator.columns)
-        if whole and threads == 1 and slides(over, ordered.rows, columns):
-            found[name] = slide(over, columns)
-            continue
         found[name] = fold(
             over.operator,
             over.window,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from slidefold import _native
 from slidefold.errors import DataError
 from slidefold.windows.sorted_rows import Ints
 
@@ -24,36 +25,37 @@ def tie_order(
     times: Ints,
     columns: Sequence[str],
     column: Callable[[str], Any],
-) -> Order | None:
+) -> tuple[Order, Order] | None:
     """Put peers in order of these columns, in what is already in order of group and time.
 
     `order` lists the rows, None as they come; `starts` are those of the groups, `times` in order;
-    `column` gives a column in input order. Only rows that have peers are looked at.
+    `column` gives a column in input order. Returns the rows that moved and their places in order,
+    None if none did. Only rows that have peers are looked at, and a column only if those before it
+    left some of them equal.
     """
-    if len(times) < 2 or not columns:
-        return order
-    tied = np.zeros(len(times), np.bool_)
-    tied[1:] = times[1:] == times[:-1]
-    tied[starts[:-1]] = False
-    run = np.cumsum(~tied)
-    tied[:-1] |= tied[1:]
-    places = np.flatnonzero(tied)
-    if len(places) == 0:
-        return order
-    rows = places if order is None else order[places]
-    keys: list[npt.NDArray[Any]] = [run[places]]
+    places, runs = _native.find_ties(starts, times)
+    before = places if order is None else order[places]
+    rows = before.copy()
+    equal = np.arange(len(rows))  # those that no column has told apart yet
     for name in columns:
-        keys.extend(sort_keys(name, column(name).take(pa.array(rows))))
-    found = np.lexsort(keys[::-1])  # its last key comes first; it is stable
-    if np.array_equal(found, np.arange(len(found))):
-        return order
-    result = np.arange(len(times), dtype=np.uint32) if order is None else order.copy()
-    result[places] = rows[found]
-    return result
+        if len(equal) == 0:
+            break
+        keys = sort_keys(name, column(name).take(pa.array(rows[equal])))
+        while keys and len(equal):
+            found, still, runs = _native.order_ties(keys.pop(0), runs)
+            if found is not None:
+                rows[equal] = rows[equal][found]
+                keys = [key[found] for key in keys]
+            equal, keys = equal[still], [key[still] for key in keys]
+    moved = rows != before
+    return (rows[moved], places[moved]) if moved.any() else None
 
 
 def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
-    """Return the arrays by which a column sorts, the first one first: nulls first, NaN last."""
+    """Return the int64 and float64 arrays by which a column sorts, the first one first.
+
+    Nulls come first, and NaN last as in all floats here.
+    """
     kind = values.type
     if pa.types.is_dictionary(kind):
         return sort_keys(name, values.cast(kind.value_type))
@@ -72,6 +74,9 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     if pa.types.is_floating(kind):
         numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         return [*keys, numbers]
+    whole = _whole(values)
+    if whole is not None:
+        return [*keys, whole]
     import pyarrow.compute as pc  # slow to load, and few definitions come here
 
     try:
@@ -85,5 +90,22 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     return [*keys, ranks.to_numpy().astype(np.int64)]
 
 
-def _validity(values: Any) -> npt.NDArray[Any]:
-    return values.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+def _whole(values: Any) -> Ints | None:
+    """Return what is counted in whole steps as int64 in the same order, None if it is not."""
+    kind, types = values.type, pa.types
+    if types.is_uint64(kind):
+        words: Ints = (values.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
+        return words
+    if types.is_date32(kind) or types.is_time32(kind):
+        values = values.cast(pa.int32())
+    elif types.is_interval(kind) or not (
+        types.is_integer(kind) or types.is_boolean(kind) or types.is_temporal(kind)
+    ):
+        return None
+    numbers: Ints = values.cast(pa.int64()).fill_null(0).to_numpy()
+    return numbers
+
+
+def _validity(values: Any) -> Ints:
+    valid: Ints = values.is_valid().cast(pa.int64()).to_numpy()
+    return valid
