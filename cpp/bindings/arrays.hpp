@@ -1,4 +1,4 @@
-// Fresh numpy arrays on huge pages. numpy.empty asks for those too, but gets few of them in memory
+// Arrays that come from numpy, and fresh ones on huge pages. numpy.empty asks for those too, but gets few of them in memory
 // that was used before: three arrays of 8 MB took 23 ms to be touched for the first time, and take
 // 4 as Buffers (Linux 6, a virtual machine).
 #pragma once
@@ -13,6 +13,9 @@
 namespace slidefold::bindings {
 
 namespace nb = nanobind;
+
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 struct FreshArray {

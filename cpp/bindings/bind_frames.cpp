@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "arrays.hpp"
 #include "order.hpp"
 #include "registry.hpp"
 #include "slidefold/columns/distinct_frames.hpp"
@@ -14,8 +15,6 @@
 namespace slidefold::bindings {
 namespace {
 
-template <class T>
-using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bounds = Column<std::int64_t>;
 
 // One result a frame, and whether there is one.

@@ -164,7 +164,9 @@ TEST(kernels_without_operators_are_stopped) {
     std::iota(times.begin(), times.end(), 0);
     time_frames(times.data(), 0, kRows, {100, true}, lo.data(), hi.data());
   });
-  stops([&] { (void)order_of(column.keys.data(), kRows); });
+  std::vector<std::uint32_t> order(kRows);
+  std::vector<std::int64_t> in_order(kRows);
+  stops([&] { sort_times(column.keys.data(), kRows, order.data(), in_order.data()); });
   stops([&] { (void)ranked(column.keys.data(), kRows); });
 }
 

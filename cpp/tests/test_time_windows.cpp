@@ -1,14 +1,16 @@
 // Time windows folded block by block against their frames folded one by one: the same results to
-// the bit, for the same combines but those that no row sees.
+// the bit, for the same combines, and peers that share theirs.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
 #include "monoids.hpp"
 #include "slidefold/columns/frames.hpp"
+#include "slidefold/columns/ties.hpp"
 #include "slidefold/columns/time_windows.hpp"
 
 using namespace slidefold;
@@ -63,36 +65,58 @@ std::vector<TimeReach> some_windows(std::mt19937_64& random) {
 
 using Folds = std::vector<std::uint64_t>;
 
-Folds one_by_one(const SortedTimes& sorted, TimeReach window) {
-  std::vector<std::int64_t> lo(sorted.rows()), hi(sorted.rows());
+struct Frames {
+  std::vector<std::int64_t> lo, hi;
+};
+
+Frames frames_of(const SortedTimes& sorted, TimeReach window) {
+  Frames frames{std::vector<std::int64_t>(sorted.rows()), std::vector<std::int64_t>(sorted.rows())};
   for (std::size_t g = 0; g < sorted.groups; ++g) {
-    time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), window, lo.data(), hi.data());
+    time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), window, frames.lo.data(),
+                frames.hi.data());
+  }
+  return frames;
+}
+
+// The folds of rows that see no peers but themselves, or the older ones.
+Folds one_by_one(const SortedTimes& sorted, TimeReach window) {
+  Frames frames = frames_of(sorted, window);
+  for (std::size_t row = 0; row < sorted.rows(); ++row) {
+    frames.hi[row] = static_cast<std::int64_t>(row) + (window.keeps_end ? 1 : 0);
   }
   Folds found(sorted.rows());
   fold_two_stacks(
-      Tree{}, lo.data(), hi.data(), sorted.rows(), [](std::size_t row) { return row + 1; },
+      Tree{}, frames.lo.data(), frames.hi.data(), sorted.rows(),
+      [](std::size_t row) { return row + 1; },
       [&](std::size_t row, std::uint64_t state, bool empty) { found[row] = empty ? 0 : state; });
   return found;
 }
 
-// All windows, block by block, by kernels such as TwoStacksBlocks.
+struct Emit {
+  Folds* found;
+  void operator()(std::size_t row, std::uint64_t state) const { (*found)[row] = state; }
+  void none(std::size_t row) const { (*found)[row] = 0; }
+};
+
+// All windows, block by block, by kernels such as TwoStacksBlocks; if asked for, peers are settled.
 template <template <class, class, class> class Blocks, class Op>
 std::vector<Folds> by_blocks(const Op& op, const SortedTimes& sorted,
-                             const std::vector<TimeReach>& windows) {
-  WindowFrames frames(sorted, windows, 0, sorted.rows());
+                             const std::vector<TimeReach>& windows, bool settled = false) {
+  WindowFrames frames(sorted, windows, 0, sorted.rows(), settled);
   const auto lift = [](std::size_t row) { return std::uint64_t{row} + 1; };
-  std::vector<Folds> found(windows.size(), Folds(sorted.rows()));
-  const auto emit = [&](std::size_t w) {
-    return [&found, w](std::size_t row, std::uint64_t state, bool empty) {
-      found[w][row] = empty ? 0 : state;
-    };
-  };
-  std::vector<Blocks<Op, decltype(lift), decltype(emit(0))>> kernels;
+  std::vector<Folds> found(windows.size(), Folds(sorted.rows(), 99));
+  std::vector<Blocks<Op, decltype(lift), Emit>> kernels;
   for (std::size_t w = 0; w < windows.size(); ++w) {
-    kernels.emplace_back(op, sorted, windows[w], 0, sorted.rows(), lift, emit(w));
+    kernels.emplace_back(op, sorted, windows[w], 0, sorted.rows(), lift, Emit{&found[w]});
   }
   while (frames.next()) {
-    for (std::size_t w = 0; w < windows.size(); ++w) kernels[w].fold(frames.block(w));
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      kernels[w].fold(frames.block(w));
+      for (const PeerRun& run : frames.peers()) {
+        const std::size_t from = windows[w].keeps_end ? run.last - 1 : run.first;
+        for (std::size_t row = run.first; row < run.last; ++row) found[w][row] = found[w][from];
+      }
+    }
   }
   return found;
 }
@@ -128,25 +152,59 @@ TEST(the_end_of_a_window_may_lie_beyond_the_clock) {
   }
 }
 
-// Each row that leaves is taken away, in every group and across the ends of blocks.
-TEST(invertible_blocks_hold_the_rows_of_their_frame) {
+// Each row that leaves is taken away, in every group and across the ends of blocks; peers see each
+// other, or none of them.
+TEST(settled_blocks_hold_the_rows_of_their_frame) {
   std::mt19937_64 random(13);
   for (int round = 0; round < 200; ++round) {
     const Rows rows = some_rows(random);
     const SortedTimes sorted{rows.times.data(), rows.starts.data(), rows.starts.size() - 1};
     const std::vector<TimeReach> windows = some_windows(random);
-    const std::vector<Folds> found = by_blocks<InvertibleBlocks>(Whole{}, sorted, windows);
+    const bool taken = round % 2 == 0;
+    const std::vector<Folds> found =
+        taken ? by_blocks<InvertibleBlocks>(Whole{}, sorted, windows, true)
+              : by_blocks<TwoStacksBlocks>(Whole{}, sorted, windows, true);
     for (std::size_t w = 0; w < windows.size(); ++w) {
-      std::vector<std::int64_t> lo(sorted.rows()), hi(sorted.rows());
-      for (std::size_t g = 0; g < sorted.groups; ++g) {
-        time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), windows[w], lo.data(),
-                    hi.data());
-      }
+      const Frames frames = frames_of(sorted, windows[w]);
       for (std::size_t row = 0; row < sorted.rows(); ++row) {
         std::uint64_t sum = 0;
-        for (std::int64_t i = lo[row]; i < hi[row]; ++i) sum += static_cast<std::uint64_t>(i) + 1;
+        for (std::int64_t i = frames.lo[row]; i < frames.hi[row]; ++i) {
+          sum += static_cast<std::uint64_t>(i) + 1;
+        }
         CHECK_EQ(found[w][row], sum);
       }
+    }
+  }
+}
+
+TEST(each_run_of_peers_is_told_once) {
+  std::mt19937_64 random(14);
+  for (int round = 0; round < 200; ++round) {
+    const Rows rows = some_rows(random);
+    const SortedTimes sorted{rows.times.data(), rows.starts.data(), rows.starts.size() - 1};
+    const std::vector<TimeReach> windows{{5, true}};
+    WindowFrames frames(sorted, windows, 0, sorted.rows(), true);
+    std::vector<std::pair<std::size_t, std::size_t>> told, due;
+    while (frames.next()) {
+      for (const PeerRun& run : frames.peers()) told.emplace_back(run.first, run.last);
+    }
+    for (std::size_t g = 0; g < sorted.groups; ++g) {
+      for (std::size_t first = sorted.start(g), last; first < sorted.start(g + 1); first = last) {
+        last = first + 1;
+        while (last < sorted.start(g + 1) && rows.times[last] == rows.times[first]) ++last;
+        if (last - first > 1) due.emplace_back(first, last);
+      }
+    }
+    CHECK(told == due);
+    bool peers = false;
+    CHECK(sorted.in_order(peers));
+    CHECK_EQ(peers, !due.empty());
+    const TiedRows ties = find_ties(sorted);
+    CHECK_EQ(ties.runs.size(), due.size() + 1);
+    for (std::size_t r = 0; r < due.size(); ++r) {
+      CHECK_EQ(ties.rows[ties.runs[r]], due[r].first);
+      CHECK_EQ(ties.runs[r + 1] - ties.runs[r], due[r].second - due[r].first);
+      CHECK_EQ(ties.rows[ties.runs[r + 1] - 1] + 1, due[r].second);
     }
   }
 }
@@ -161,17 +219,13 @@ TEST(a_share_of_the_rows_starts_with_its_own_window) {
     const std::vector<TimeReach> windows{
         {static_cast<std::int64_t>(random() % 50), random() % 2 == 0}};
     const std::size_t first = random() % sorted.rows();
-    std::vector<std::int64_t> lo(sorted.rows()), hi(sorted.rows());
-    for (std::size_t g = 0; g < sorted.groups; ++g) {
-      time_frames(sorted.times, sorted.start(g), sorted.start(g + 1), windows[0], lo.data(),
-                  hi.data());
-    }
-    WindowFrames frames(sorted, windows, first, sorted.rows(), wide_times() && round % 2 == 0);
+    const Frames due = frames_of(sorted, windows[0]);
+    WindowFrames frames(sorted, windows, first, sorted.rows(), false,
+                        wide_times() && round % 2 == 0);
     while (frames.next()) {
       const FrameBlock block = frames.block(0);
       for (std::size_t row = block.begin; row < block.end; ++row) {
-        CHECK_EQ(block.lo[row - block.begin], lo[row]);
-        CHECK_EQ(block.hi[row - block.begin], hi[row]);
+        CHECK_EQ(block.lo[row - block.begin], due.lo[row]);
       }
     }
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,60 @@ from slidefold.errors import ValueTypeError
 
 Groups = npt.NDArray[np.int32]
 Order = npt.NDArray[np.uint32]
-_WIDE = (pa.int64(), pa.float64())
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Where the rows of an input are in order: all as they were if there is nothing here."""
+
+    order: Order | None = None  # the row that is at each place
+    places: Order | None = None  # the place of each row; not needed if rows are nearly in order
+    moved: tuple[Order, Order] | None = None  # a few rows, and their places; others stayed
+
+    def put_in_order(self, values: Any, keyed: bool) -> Any:
+        """Return a column of the input in order."""
+        if self.moved is not None:
+            rows, places = self.moved
+            return _move(values, lambda b, w: _native.move_rows(b, w, rows, places), self.as_order)
+        if self.order is None:
+            return values
+        order, by = self.order, self.places
+        if keyed and by is not None:
+            # Each group is written on from row to row, which is faster than to look for its rows.
+            return _move(values, lambda b, w: _native.place_rows(b, w, by), lambda _: order)
+        return _move(values, lambda b, w: _native.take_rows(b, w, order), lambda _: order)
+
+    def put_back(self, values: Any) -> Any:
+        """Return results in order of the input."""
+        if self.moved is not None:
+            rows, places = self.moved
+            back = Placing(moved=(places, rows))
+            return back.put_in_order(values, False)
+        if self.order is None:
+            return values
+        order, places = self.order, self.places
+        if places is None:
+            return _move(values, lambda b, w: _native.place_rows(b, w, order), self.as_places)
+        return _move(values, lambda b, w: _native.take_rows(b, w, places), lambda _: places)
+
+    def as_order(self, count: int) -> Order | None:
+        """Return the row that is at each of so many places, None if all are as they were."""
+        if self.moved is None:
+            return self.order
+        order = np.arange(count, dtype=np.uint32)
+        rows, places = self.moved
+        order[places] = rows
+        return order
+
+    def as_places(self, count: int) -> Order | None:
+        """Return the place of each of so many rows, None if all are as they were."""
+        order = self.as_order(count)
+        if order is None or self.places is not None:
+            return self.places
+        places = np.empty_like(order)
+        places[order] = np.arange(count, dtype=np.uint32)
+        return places
 
 
 @dataclass(frozen=True)
@@ -28,28 +80,16 @@ class Sorted:
     """A table in order: the windows' view of it, and where its rows come from and go back to."""
 
     rows: SortedRows
-    order: Order | None
-    known_places: Order | None = None  # what `places` gives, if the sort has told
+    placing: Placing = Placing()
 
     @cached_property
-    def places(self) -> Order | None:
-        """Where each row of the input is in order; None if it is where it was."""
-        if self.order is None or self.known_places is not None:
-            return self.known_places
-        places = np.empty_like(self.order)
-        places[self.order] = np.arange(len(self.order), dtype=self.order.dtype)
-        return places
+    def order(self) -> Order | None:
+        """The row of the input at each place; None if all are where they were."""
+        return self.placing.as_order(len(self.rows))
 
     def back(self, values: Any) -> Any:
         """Return results in order of the input."""
-        if self.order is None:
-            return values
-        if values.null_count == 0 and values.type in _WIDE:
-            numbers = values.to_numpy().view(np.int64)
-            return pa.array(
-                _native.put_back(numbers, self.order).view(values.type.to_pandas_dtype())
-            )
-        return values.take(pa.array(self.places))
+        return self.placing.put_back(values)
 
 
 def sort_table(
@@ -65,31 +105,103 @@ def sort_table(
     """
     clock, times = counted(on, one_chunk(table, on))
     groups, count = group_numbers(table, by)
-    by_time, in_order, starts, places = _native.order_rows(groups, count, times, with_places=True)
-    in_order = times if by_time is None else in_order
-    order = tie_order(by_time, starts, in_order, ties, lambda name: one_chunk(table, name))
-    if order is not by_time:
-        places = None
+    order, in_order, starts, places, tied = _native.order_rows(groups, count, times)
+    in_order = times if order is None else in_order
+    placing = Placing(order, places)
+    if tied and ties:
+        moved = tie_order(order, starts, in_order, ties, lambda name: one_chunk(table, name))
+        placing = _with_moved(placing, moved, len(times))
     taken: dict[str, Any] = {}
-    indices = None if order is None else pa.array(order)
 
     def column(name: str) -> Any:
         if name not in taken:
-            values = one_chunk(table, name)
-            if indices is None:
-                taken[name] = values
-            elif places is not None and values.null_count == 0 and values.type in _WIDE:
-                numbers = _native.put_in_order(values.to_numpy().view(np.int64), places)
-                taken[name] = pa.array(numbers.view(values.type.to_pandas_dtype()))
-            else:
-                taken[name] = values.take(indices)
+            taken[name] = placing.put_in_order(one_chunk(table, name), groups is not None)
         return taken[name]
 
+    ordered = Sorted(SortedRows(starts, in_order, clock, column, lambda row: origin(row)), placing)
+
     def origin(row: int) -> int:
-        row = row if order is None else int(order[row])
+        row = row if ordered.order is None else int(ordered.order[row])
         return row if numbers is None else int(numbers[row])
 
-    return Sorted(SortedRows(starts, in_order, clock, column, origin), order, places)
+    return ordered
+
+
+def _with_moved(placing: Placing, moved: tuple[Order, Order] | None, count: int) -> Placing:
+    """Return where rows are after a few of them have moved."""
+    if moved is None:
+        return placing
+    rows, at = moved
+    if placing.order is None and len(rows) < count // 4:
+        return Placing(moved=moved)
+    order = Placing(placing.order, moved=moved if placing.order is None else None).as_order(count)
+    assert order is not None
+    order[at] = rows
+    if placing.places is not None:
+        placing.places[rows] = at
+    return Placing(order, placing.places)
+
+
+def _move(
+    values: Any, move: Callable[[Any, int], Any], order: Callable[[int], Order | None]
+) -> Any:
+    """Return a column whose rows are moved: `move` takes bytes of values and their width.
+
+    Values that are not all of one width are taken in this order.
+    """
+    found = _moved_buffers(values, move)
+    return values.take(pa.array(order(len(values)))) if found is None else found
+
+
+def _moved_buffers(values: Any, move: Callable[[Any, int], Any], count: int | None = None) -> Any:
+    kind, length = values.type, len(values)
+    bits = pa.types.is_boolean(kind)
+    if not (pa.types.is_primitive(kind) or pa.types.is_decimal128(kind)) or length == 0:
+        return None
+    width = 1 if bits else kind.bit_width // 8
+    valid = move(_unpacked(values, 0), 1) if values.null_count else None
+    if bits:
+        data = _packed(move(_unpacked(values, 1), 1))
+    else:
+        first = values.offset * width
+        whole = np.frombuffer(values.buffers()[1], np.uint8)
+        data = pa.py_buffer(move(whole[first : first + length * width], width))
+    buffers = [None if valid is None else _packed(valid), data]
+    return pa.Array.from_buffers(kind, length if count is None else count, buffers)
+
+
+def _unpacked(values: Any, buffer: int) -> npt.NDArray[np.uint8]:
+    """Return bits of a column as bytes: its validity, or its values."""
+    bits = np.frombuffer(values.buffers()[buffer], np.uint8)
+    end = values.offset + len(values)
+    return np.unpackbits(bits, count=end, bitorder="little")[values.offset :]
+
+
+def _packed(flags: npt.NDArray[np.uint8]) -> Any:
+    return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def present_rows(columns: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
+    """Return which rows have no null in any column, None if all."""
+    found = None
+    for column in columns:
+        if column.null_count:
+            valid = _unpacked(column, 0) if column.buffers()[0] else np.zeros(len(column), np.uint8)
+            found = valid if found is None else found & valid
+    return None if found is None else found.view(np.bool_)
+
+
+def take_rows(values: Any, rows: Order, valid: npt.NDArray[np.bool_] | None) -> Any:
+    """Return these rows of a column, null where they are not valid."""
+    found = _moved_buffers(values, lambda b, w: _native.take_rows(b, w, rows), len(rows))
+    if found is None:
+        return values.take(pa.array(rows, mask=None if valid is None else ~valid))
+    if valid is None:
+        return found
+    known = valid.view(np.uint8)
+    if found.null_count:
+        known = known & _unpacked(found, 0)
+    return pa.Array.from_buffers(found.type, len(rows), [_packed(known), found.buffers()[1]])
 
 
 def without_views(table: Any) -> Any:

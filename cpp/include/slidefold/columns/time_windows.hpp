@@ -1,12 +1,13 @@
 // A column over a time window, block by block: no frame is ever kept in memory.
 //
-// Layout: rows lie group after group, each by time. The frames of a block of rows are made for all
-//   windows in one loop, then each column folds its block. A column keeps the suffix folds of the
-//   rows before its last flip, and a running fold of those after it; while that one grows, the
-//   suffix folds for the next flip are made from their far end, in the same loop.
+// Layout: rows lie group after group, each by time. The starts of a block's windows are made for
+//   all windows in one loop, then each column folds its block. The window of a row ends with the
+//   row, or before it: its peers are settled afterwards (window_frames.hpp). A column keeps the
+//   suffix folds of the rows before its last flip, and a running fold of those after it; while that
+//   one grows, the suffix folds for the next flip are made from their far end, in the same loop.
 // Invariants: I1 frames never decrease, and a frame of row i starts at i or before. I2 the combines
-//   are those of fold_two_stacks, with the same arguments. I3 before row i is folded, flip_ > i, or
-//   flip_ == i and its window is next_base_ to next_end_.
+//   are those of fold_two_stacks over the same frames, with the same arguments. I3 before row i is
+//   folded, flip_ > i, or flip_ == i and its window is next_base_ to next_end_.
 // Cost: 3 combines a row, in two chains that overlap: a sum of one window takes half the time that
 //   fold_two_stacks takes, a std a third less. Each column as many states as twice its longest
 //   frame.
@@ -18,14 +19,15 @@
 #include <cstdint>
 #include <limits>
 
+#include "slidefold/columns/two_stacks.hpp"
 #include "slidefold/columns/window_frames.hpp"
 #include "slidefold/operator.hpp"
 #include "slidefold/storage/buffer.hpp"
 
 namespace slidefold {
 
-// Folds one column over one window; blocks come in order. lift(row) makes a state, emit(row, state,
-// empty) takes a fold.
+// Folds one column over one window; blocks come in order. lift(row) makes a state, emit(row, state)
+// takes a fold, and none(row) tells that a window holds no row.
 template <Monoid Op, class Lift, class Emit>
 class TwoStacksBlocks {
   using State = typename Op::State;
@@ -48,7 +50,7 @@ class TwoStacksBlocks {
     if (!started_ && row < block.end) {
       started_ = true;
       group_ = sorted_.group_of(row);
-      prepare(block.lo[0], block.hi[0]);
+      prepare(block.lo[0], end_of(row));
     }
     while (row < block.end) {
       if (row == flip_) {
@@ -56,12 +58,14 @@ class TwoStacksBlocks {
         ++row;
         continue;
       }
-      const std::size_t stop = std::min(block.end, flip_);
-      row = block.each_ends_itself ? run(row, stop, block) : run_peers(row, stop, block);
+      row = run(row, std::min(block.end, flip_), block);
     }
   }
 
  private:
+  // One past the last row that the window of a row holds.
+  std::size_t end_of(std::size_t row) const { return row + (window_.keeps_end ? 1 : 0); }
+
   // The suffix folds of the rows base to end are to be made.
   void prepare(std::size_t base, std::size_t end) {
     next_base_ = base;
@@ -80,8 +84,11 @@ class TwoStacksBlocks {
     folds_.swap(next_);
     base_ = next_base_;
     flipped_ = to_ = next_end_;
-    const bool empty = base_ == flipped_;
-    emit_(row, empty ? op_.identity() : folds_[0], empty);
+    if (base_ == flipped_) {
+      emit_.none(row);
+    } else {
+      emit_(row, folds_[0]);
+    }
     look_ahead(row);
   }
 
@@ -102,17 +109,9 @@ class TwoStacksBlocks {
     if (flip_ == group_end) ++group_;
     while (sorted_.start(group_ + 1) <= flip_) ++group_;
     std::size_t lo = std::max(flipped_, sorted_.start(group_));
-    const std::int64_t time = times[flip_];
-    const std::int64_t since = time_before(time, window_.reach);
+    const std::int64_t since = time_before(times[flip_], window_.reach);
     while (times[lo] < since) ++lo;
-    std::size_t hi = flip_;
-    if (window_.keeps_end) {
-      const std::size_t end = sorted_.start(group_ + 1);
-      while (hi < end && times[hi] == time) ++hi;
-    } else {
-      while (hi > lo && times[hi - 1] == time) --hi;
-    }
-    prepare(lo, hi);
+    prepare(lo, end_of(flip_));
   }
 
   // The first row from `row` to `stop` whose time is after `until`.
@@ -135,59 +134,44 @@ class TwoStacksBlocks {
     return static_cast<std::size_t>(found - times);
   }
 
-  const State& back(std::size_t lo) const { return folds_[lo - base_]; }
-
-  // Rows whose windows end with themselves: one more at the front, and one suffix fold.
+  // The rows up to the next flip: each takes in one more row in front, and one suffix fold.
   std::size_t run(std::size_t row, std::size_t stop, const FrameBlock& block) {
+    LoopCopy<const Op> op = op_;
+    LoopCopy<Lift> lift = lift_;
+    LoopCopy<Emit> emit = emit_;
+    const State* const folds = folds_.data();
+    const std::size_t base = base_;
+    const std::uint32_t* lo = block.lo + (row - block.begin);
+    const std::size_t behind = row + 1 - end_of(row);  // the row taken in is row - behind
     State front = front_;
     if (to_ == flipped_) {
-      front = lift_(row);
-      emit_(row, op_.combine(back(block.lo[row - block.begin]), front), false);
+      front = lift(row - behind);
+      emit(row, op.combine(folds[*lo++ - base], front));
       ++row;
     }
-    const std::uint32_t* lo = block.lo + (row - block.begin);
     if (todo_ > next_base_ && row < stop) {
       if (todo_ == next_end_) fold_suffix();
       State suffix = suffix_;
-      const std::size_t both = std::min(stop - row, todo_ - next_base_);
-      const std::size_t until = row + both;
+      const std::size_t until = row + std::min(stop - row, todo_ - next_base_);
+      const std::size_t next_base = next_base_;
       std::size_t todo = todo_;
       State* const next = next_.data();
-      const State* const folds = folds_.data();
-      const std::size_t base = base_, next_base = next_base_;
       for (; row < until; ++row) {
-        front = op_.combine(front, lift_(row));
+        front = op.combine(front, lift(row - behind));
         --todo;
-        suffix = op_.combine(lift_(todo), suffix);
-        emit_(row, op_.combine(folds[*lo++ - base], front), false);
+        suffix = op.combine(lift(todo), suffix);
+        emit(row, op.combine(folds[*lo++ - base], front));
         next[todo - next_base] = suffix;
       }
       suffix_ = suffix;
       todo_ = todo;
     }
     for (; row < stop; ++row) {
-      front = op_.combine(front, lift_(row));
-      emit_(row, op_.combine(back(*lo++), front), false);
+      front = op.combine(front, lift(row - behind));
+      emit(row, op.combine(folds[*lo++ - base], front));
     }
     front_ = front;
-    to_ = stop;
-    return stop;
-  }
-
-  std::size_t run_peers(std::size_t row, std::size_t stop, const FrameBlock& block) {
-    for (; row < stop; ++row) {
-      const std::size_t hi = block.hi[row - block.begin];
-      for (; to_ < hi; ++to_) {
-        front_ = to_ == flipped_ ? State(lift_(to_)) : op_.combine(front_, lift_(to_));
-      }
-      if (todo_ > next_base_) fold_suffix();
-      const State& older = back(block.lo[row - block.begin]);
-      if (to_ == flipped_) {
-        emit_(row, older, false);
-      } else {
-        emit_(row, op_.combine(older, front_), false);
-      }
-    }
+    to_ = stop - behind;
     return stop;
   }
 
@@ -211,25 +195,30 @@ class TwoStacksBlocks {
 template <Invertible Op, class Lift, class Emit>
 class InvertibleBlocks {
  public:
-  InvertibleBlocks(const Op& op, const SortedTimes&, TimeReach, std::size_t, std::size_t, Lift lift,
-                   Emit emit)
-      : op_(op), total_(op.identity()), lift_(lift), emit_(emit) {}
+  InvertibleBlocks(const Op& op, const SortedTimes&, TimeReach window, std::size_t, std::size_t,
+                   Lift lift, Emit emit)
+      : op_(op), keeps_end_(window.keeps_end), total_(op.identity()), lift_(lift), emit_(emit) {}
 
   void fold(const FrameBlock& block) {
     for (std::size_t row = block.begin; row < block.end; ++row) {
-      const std::size_t lo = block.lo[row - block.begin], hi = block.hi[row - block.begin];
+      const std::size_t lo = block.lo[row - block.begin], hi = row + (keeps_end_ ? 1 : 0);
       if (lo >= to_) {
         from_ = to_ = lo;
         total_ = op_.identity();
       }
       for (; to_ < hi; ++to_) total_ = op_.combine(total_, lift_(to_));
       for (; from_ < lo; ++from_) total_ = op_.remove(total_, lift_(from_));
-      emit_(row, total_, lo == hi);
+      if (lo == hi) {
+        emit_.none(row);
+      } else {
+        emit_(row, total_);
+      }
     }
   }
 
  private:
   const Op op_;
+  const bool keeps_end_;
   std::size_t from_ = 0, to_ = 0;
   typename Op::State total_;
   Lift lift_;

@@ -1,10 +1,13 @@
-// Where several time windows over sorted rows start and end, a block of rows at a time.
+// Where several time windows over sorted rows start, a block of rows at a time, and who are peers.
 //
 // Layout: rows lie group after group, each by time. The start of a window moves on from row to row;
 //   that chain waits about 15 cycles a row. So the starts of all windows are moved in one loop, and
 //   those of one or two windows in several stretches of the block, whose first starts are searched.
-// Invariants: I1 frames never decrease. I2 a frame of row i starts at i or before; if it keeps its
-//   end it goes beyond i, else it may be empty.
+//   Ends need no search: a row is folded as if it had no peers, and its peers take the result of
+//   the one whose window is theirs, the last of them, or the first if windows do not keep their
+//   end.
+// Invariants: I1 starts never decrease. I2 the window of row i starts at i or before. I3 each run
+//   of peers is told once, in the block in which it ends.
 // Cost: O(rows) a window; six take 3.5x the time of one. Four bytes a row of a block and window.
 // Paper: none.
 #pragma once
@@ -44,13 +47,16 @@ struct SortedTimes {
 
   std::size_t start(std::size_t group) const { return static_cast<std::size_t>(starts[group]); }
   std::size_t rows() const { return start(groups); }
-  bool in_order() const {
-    bool rising = true;
+  // Whether the times of each group go up; `peers` says whether any two of them are equal.
+  bool in_order(bool& peers) const {
+    bool rising = true, equal = false;
     for (std::size_t g = 0; g < groups; ++g) {
       for (std::size_t i = start(g) + 1; i < start(g + 1); ++i) {
         rising &= times[i - 1] <= times[i];
+        equal |= times[i - 1] == times[i];
       }
     }
+    peers = equal;
     return rising;
   }
   std::size_t group_of(std::size_t row) const {
@@ -65,15 +71,18 @@ inline std::int64_t time_before(std::int64_t time, std::int64_t reach) {
   return time < least + reach ? least : time - reach;
 }
 
-// Rows begin to end, and the frame of row begin + i.
+// Rows begin to end, and where the window of row begin + i starts.
 struct FrameBlock {
   std::size_t begin = 0, end = 0;
   const std::uint32_t* lo = nullptr;
-  const std::uint32_t* hi = nullptr;
-  bool each_ends_itself = false;  // hi of row i is i + 1, throughout
 };
 
-// Makes the frames of all windows, a block at a time; 1,024 rows of six windows stay in the cache.
+// Rows first to last of one group and time, two or more.
+struct PeerRun {
+  std::size_t first = 0, last = 0;
+};
+
+// Makes the starts of all windows, a block at a time; 1,024 rows of six windows stay in the cache.
 class WindowFrames {
  public:
   static constexpr std::size_t kRows = 1024;
@@ -82,17 +91,17 @@ class WindowFrames {
   static constexpr std::size_t kNear = 8;      // times are compared at once
   static constexpr std::size_t kStretch = 64;  // rows, or a search for its start does not pay
 
-  // The rows first to last; the windows of the first row may start before it.
+  // The rows first to last; the windows of the first row may start before it. Both are the first of
+  // their peers, or the end. Peers are looked for if there may be some.
   WindowFrames(const SortedTimes& sorted, const std::vector<TimeReach>& windows, std::size_t first,
-               std::size_t last, bool wide = wide_times())
+               std::size_t last, bool peers, bool wide = wide_times())
       : sorted_(sorted),
         windows_(windows),
         row_(first),
         last_(last),
         from_(windows.size()),
         lo_(windows.size() * kRows),
-        hi_closed_(kRows),
-        hi_open_(kRows),
+        tied_(peers ? kRows : 0),
         wide_(wide) {
     if (first == last) return;
     group_ = sorted.group_of(first);
@@ -101,8 +110,6 @@ class WindowFrames {
       const auto* const found = std::lower_bound(
           start, sorted.times + first, time_before(sorted.times[first], windows[w].reach));
       from_[w] = static_cast<std::size_t>(found - sorted.times);
-      any_closed_ |= windows[w].keeps_end;
-      any_open_ |= !windows[w].keeps_end;
       longest_ = std::max(longest_, windows[w].reach);
     }
   }
@@ -112,23 +119,23 @@ class WindowFrames {
     if (row_ == last_) return false;
     begin_ = row_;
     end_ = std::min(last_, row_ + kRows);
-    itself_ = true;
+    runs_.clear();
     while (row_ < end_) {
       while (sorted_.start(group_ + 1) <= row_) enter(group_ + 1);
       const std::size_t stop = std::min(end_, sorted_.start(group_ + 1));
       start_frames(stop);
-      if (any_closed_) end_closed(stop);
-      if (any_open_) end_open(stop);
+      if (!tied_.empty()) find_peers(stop);
       row_ = stop;
     }
     return true;
   }
 
   FrameBlock block(std::size_t window) const {
-    const bool closed = windows_[window].keeps_end;
-    return {begin_, end_, lo_.data() + window * kRows, closed ? hi_closed_.data() : hi_open_.data(),
-            closed && itself_};
+    return {begin_, end_, lo_.data() + window * kRows};
   }
+
+  // The runs that end in this block.
+  const std::vector<PeerRun>& peers() const { return runs_; }
 
  private:
   void enter(std::size_t group) {
@@ -237,35 +244,31 @@ class WindowFrames {
   }
 #endif
 
-  void end_closed(std::size_t stop) {
+  // The runs of peers that end before `stop`; the rows from there on are of one group.
+  void find_peers(std::size_t stop) {
     const std::int64_t* const times = sorted_.times;
-    const std::size_t end = sorted_.start(group_ + 1);
-    std::uint32_t* const hi = hi_closed_.data() + (row_ - begin_);
-    const std::size_t rows = stop - row_;
-    bool alone = stop == end || times[stop - 1] < times[stop];
-    for (std::size_t row = row_ + 1; row < stop; ++row) alone &= times[row - 1] < times[row];
-    if (alone) {
-      const auto first = static_cast<std::uint32_t>(row_ + 1);
-      for (std::uint32_t i = 0; i < rows; ++i) hi[i] = first + i;
-      return;
+    // The last row of a group has no peer behind it.
+    const std::size_t rows = stop - row_ - (stop == sorted_.start(group_ + 1) ? 1 : 0);
+    std::uint32_t* const tied = tied_.data();
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      tied[count] = i;
+      count += times[row_ + i] == times[row_ + i + 1];
     }
-    itself_ = false;
-    std::size_t to = row_;
-    for (std::size_t i = 0; i < rows; ++i) {
-      while (to < end && times[to] <= times[row_ + i]) ++to;
-      hi[i] = static_cast<std::uint32_t>(to);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t row = row_ + tied[i];
+      if (row + 1 != run_.last) {  // not the last one of the run so far
+        close_run();
+        run_.first = row;
+      }
+      run_.last = row + 2;
     }
+    if (run_.last <= stop) close_run();  // else the first row of the next block is one of them
   }
 
-  void end_open(std::size_t stop) {
-    const std::int64_t* const times = sorted_.times;
-    const std::size_t start = sorted_.start(group_);
-    std::size_t to = row_;
-    while (to > start && times[to - 1] == times[row_]) --to;
-    for (std::size_t row = row_; row < stop; ++row) {
-      while (times[to] < times[row]) ++to;
-      hi_open_[row - begin_] = static_cast<std::uint32_t>(to);
-    }
+  void close_run() {
+    if (run_.last != 0) runs_.push_back(run_);
+    run_ = {};
   }
 
   const SortedTimes& sorted_;
@@ -273,10 +276,11 @@ class WindowFrames {
   std::size_t row_, last_;
   std::size_t group_ = 0;
   std::size_t begin_ = 0, end_ = 0;  // the block
-  bool itself_ = true, any_closed_ = false, any_open_ = false;
-  std::int64_t longest_ = 0;  // reach
+  PeerRun run_;                      // of which more may come
+  std::int64_t longest_ = 0;         // reach
   std::vector<std::size_t> from_;
-  std::vector<std::uint32_t> lo_, hi_closed_, hi_open_;
+  std::vector<std::uint32_t> lo_, tied_;
+  std::vector<PeerRun> runs_;
   std::vector<Chain> chains_;
   [[maybe_unused]] bool wide_;
 };

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from slidefold import _native
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import DataError
 
@@ -24,36 +25,37 @@ def tie_order(
     times: Ints,
     columns: Sequence[str],
     column: Callable[[str], Any],
-) -> Order | None:
+) -> tuple[Order, Order] | None:
     """Sort peers by these columns, in rows that are already sorted by group and time.
 
     `order` lists the rows; None means input order. `starts` are the starts of the groups, `times`
-    the sorted times. `column` returns a column in input order. Only rows with peers are read.
+    the sorted times. `column` returns a column in input order. Return the rows that moved and their
+    new places; None if no row moved. Only rows with peers are read, and a column only if some of
+    them are equal in the columns before it.
     """
-    if len(times) < 2 or not columns:
-        return order
-    tied = np.zeros(len(times), np.bool_)
-    tied[1:] = times[1:] == times[:-1]
-    tied[starts[:-1]] = False
-    run = np.cumsum(~tied)
-    tied[:-1] |= tied[1:]
-    places = np.flatnonzero(tied)
-    if len(places) == 0:
-        return order
-    rows = places if order is None else order[places]
-    keys: list[npt.NDArray[Any]] = [run[places]]
+    places, runs = _native.find_ties(starts, times)
+    before = places if order is None else order[places]
+    rows = before.copy()
+    equal = np.arange(len(rows))  # rows that are equal in all columns so far
     for name in columns:
-        keys.extend(sort_keys(name, column(name).take(pa.array(rows))))
-    permutation = np.lexsort(keys[::-1])  # its last key is the primary one; it is stable
-    if np.array_equal(permutation, np.arange(len(permutation))):
-        return order
-    result = np.arange(len(times), dtype=np.uint32) if order is None else order.copy()
-    result[places] = rows[permutation]
-    return result
+        if len(equal) == 0:
+            break
+        keys = sort_keys(name, column(name).take(pa.array(rows[equal])))
+        while keys and len(equal):
+            permutation, still, runs = _native.order_ties(keys.pop(0), runs)
+            if permutation is not None:
+                rows[equal] = rows[equal][permutation]
+                keys = [key[permutation] for key in keys]
+            equal, keys = equal[still], [key[still] for key in keys]
+    moved = rows != before
+    return (rows[moved], places[moved]) if moved.any() else None
 
 
 def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
-    """Return the sort keys of a column, primary key first, for nulls first and NaN last."""
+    """Return the sort keys of a column (int64 or float64), primary key first.
+
+    Nulls sort first and NaN last.
+    """
     kind = values.type
     if pa.types.is_dictionary(kind):
         return sort_keys(name, values.cast(kind.value_type))
@@ -72,6 +74,9 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     if pa.types.is_floating(kind):
         numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         return [*keys, numbers]
+    whole = _whole(values)
+    if whole is not None:
+        return [*keys, whole]
     import pyarrow.compute as pc  # slow to import, and few definitions need it
 
     try:
@@ -85,5 +90,22 @@ def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:
     return [*keys, ranks.to_numpy().astype(np.int64)]
 
 
-def _validity(values: Any) -> npt.NDArray[Any]:
-    return values.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+def _whole(values: Any) -> Ints | None:
+    """Return what is counted in whole steps as int64 in the same order, None if it is not."""
+    kind, types = values.type, pa.types
+    if types.is_uint64(kind):
+        words: Ints = (values.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
+        return words
+    if types.is_date32(kind) or types.is_time32(kind):
+        values = values.cast(pa.int32())
+    elif types.is_interval(kind) or not (
+        types.is_integer(kind) or types.is_boolean(kind) or types.is_temporal(kind)
+    ):
+        return None
+    numbers: Ints = values.cast(pa.int64()).fill_null(0).to_numpy()
+    return numbers
+
+
+def _validity(values: Any) -> Ints:
+    valid: Ints = values.is_valid().cast(pa.int64()).to_numpy()
+    return valid

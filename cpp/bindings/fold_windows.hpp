@@ -1,0 +1,193 @@
+// One pass over windows: what a column of results is to the pass, and where its results go.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "arrays.hpp"
+#include "registry.hpp"
+#include "slidefold/columns/window_frames.hpp"
+#include "slidefold/storage/buffer.hpp"
+
+namespace slidefold::bindings {
+
+// The last `rows` rows, or the rows of a range of time; up to this row, or before it.
+struct Reach {
+  bool timed = false;
+  std::size_t rows = 0;
+  TimeReach time;
+  bool keeps_end() const { return time.keeps_end; }
+};
+
+// Which rows a column has, where some are null: none of the pointers if no row is.
+struct Presence {
+  const bool* valid = nullptr;
+  const std::uint32_t* before = nullptr;  // before[i] of the rows before row i are present
+  const std::uint32_t* rows = nullptr;    // the rows that are
+  std::size_t between(std::size_t lo, std::size_t hi) const {
+    return before == nullptr ? hi - lo : before[hi] - before[lo];
+  }
+};
+
+// How results in order go to the rows of the input. Only one of the three is there, or none.
+struct Placing {
+  const std::uint32_t* places = nullptr;  // places[i]: where row i of the input is in order
+  const std::uint32_t* order = nullptr;   // order[i]: the row of the input that is i-th in order
+  // Row moved_rows[i] of the input is at moved_places[i] in order, all others are where they were.
+  const std::uint32_t* moved_rows = nullptr;
+  const std::uint32_t* moved_places = nullptr;
+  std::size_t moved = 0;
+
+  bool anywhere() const { return places != nullptr || order != nullptr; }
+  std::size_t input_row(std::size_t row, std::size_t rows) const;
+};
+
+// A result that does not fit, with its row in order.
+struct RowOverflow {
+  std::size_t row;
+  std::string what;
+};
+
+// What one share of the rows has found out about a column.
+struct Share {
+  std::size_t first = 0, last = 0;
+  bool missing = false;             // some rows have no result
+  std::vector<RowOverflow> beyond;  // errors, unless the windows hold too few rows
+};
+
+// Calls each(start, first, last) for the rows that a share has of each group, which starts at
+// `start`.
+template <class Each>
+void for_groups(const SortedTimes& sorted, const Share& share, Each&& each) {
+  if (share.first == share.last) return;
+  RowPoll polled;
+  for (std::size_t g = sorted.group_of(share.first); sorted.start(g) < share.last; ++g) {
+    const std::size_t start = sorted.start(g);
+    const std::size_t first = std::max(start, share.first);
+    const std::size_t last = std::min(sorted.start(g + 1), share.last);
+    polled(1 + last - first);
+    if (first < last) each(start, first, last);
+    if (last == share.last) return;
+  }
+}
+
+// A share of the rows of one column over a time window, folded block by block as if no row had a
+// peer.
+struct Part {
+  virtual ~Part() = default;
+  virtual void fold(const FrameBlock& block) = 0;
+};
+
+// One column of results. The rows of a share are its own, so that shares run beside one another.
+struct Job {
+  Reach reach;
+  std::size_t least = 0;  // rows that are not null in a window, or there is no result
+  Presence present;
+  bool* valid = nullptr;  // which rows have a result
+
+  virtual ~Job() = default;
+  virtual std::unique_ptr<Part> part(const SortedTimes& sorted, Share& share) = 0;
+  // All rows of a share over a rows window. Group g is the rows starts[g] to starts[g + 1].
+  virtual void fold_rows(const SortedTimes& sorted, Share& share) = 0;
+  virtual void blank(std::size_t row) = 0;
+  // Peers take the result of the one whose window is theirs.
+  virtual void settle(const std::vector<PeerRun>& runs) = 0;
+  virtual void put_back(const Placing& placing, std::size_t first, std::size_t last) = 0;
+  virtual void put_moved(const Placing& placing) = 0;
+  // (results, valid), valid None if every row has a result.
+  virtual nb::object finish(bool missing) = 0;
+
+  // A window without enough rows has no result.
+  void require_rows(std::size_t lo, std::size_t hi, std::size_t row, Share& share) {
+    if (present.between(lo, hi) >= least) return;
+    blank(row);
+    valid[row] = false;
+    share.missing = true;
+  }
+};
+
+template <class T>
+void put_values(const T* sorted, T* found, const Placing& placing, std::size_t first,
+                std::size_t last) {
+  // Rows of many groups that come in order of time are read back group by group at once: 3x as fast
+  // as to write them to where they belong one by one. Rows nearly in order need no places for it.
+  if (placing.places != nullptr) {
+    in_blocks(first, last, [&](std::size_t row) { found[row] = sorted[placing.places[row]]; });
+  } else {
+    in_blocks(first, last, [&](std::size_t row) { found[placing.order[row]] = sorted[row]; });
+  }
+}
+
+template <class T>
+void move_values(T* found, const Placing& placing) {
+  Buffer<T> moved(placing.moved);
+  for (std::size_t i = 0; i < placing.moved; ++i) moved[i] = found[placing.moved_places[i]];
+  for (std::size_t i = 0; i < placing.moved; ++i) found[placing.moved_rows[i]] = moved[i];
+}
+
+// Results in order, and as the input has its rows if that is another order.
+template <class T>
+class ResultColumn {
+ public:
+  ResultColumn(std::size_t rows, bool anywhere)
+      : sorted_(anywhere ? rows : 0),
+        found_(fresh_array<T>(rows)),
+        data_(anywhere ? sorted_.data() : found_.data) {}
+  T* data() { return data_; }
+  void put_back(const Placing& placing, std::size_t first, std::size_t last) {
+    put_values(data_, found_.data, placing, first, last);
+  }
+  void put_moved(const Placing& placing) { move_values(data_, placing); }
+  nb::object array() const { return found_.array; }
+
+ private:
+  Buffer<T> sorted_;
+  FreshArray<T> found_;
+  T* data_;
+};
+
+template <class Out>
+struct ResultJob : Job {
+  ResultColumn<Out> results;
+  ResultColumn<bool> flags;
+  ResultJob(std::size_t rows, bool anywhere) : results(rows, anywhere), flags(rows, anywhere) {
+    valid = flags.data();
+  }
+  void blank(std::size_t row) final { results.data()[row] = {}; }
+  void settle(const std::vector<PeerRun>& runs) final {
+    Out* const data = results.data();
+    for (const PeerRun& run : runs) {
+      const std::size_t from = reach.keeps_end() ? run.last - 1 : run.first;
+      for (std::size_t row = run.first; row < run.last; ++row) {
+        data[row] = data[from];
+        valid[row] = valid[from];
+      }
+    }
+  }
+  void put_back(const Placing& placing, std::size_t first, std::size_t last) final {
+    results.put_back(placing, first, last);
+    flags.put_back(placing, first, last);
+  }
+  void put_moved(const Placing& placing) final {
+    results.put_moved(placing);
+    flags.put_moved(placing);
+  }
+  nb::object finish(bool missing) final {
+    return nb::make_tuple(results.array(), missing ? flags.array() : nb::none());
+  }
+};
+
+// What a job is made for: an operator, its columns, and how many rows they have.
+struct JobSpec {
+  const Spec& spec;
+  nb::handle values;
+  std::size_t rows;
+  bool anywhere;  // results do not stay where they are in order
+  Presence present;
+};
+// Null if the operator is not one of theirs.
+std::unique_ptr<Job> number_job(const JobSpec& spec);
+std::unique_ptr<Job> pair_job(const JobSpec& spec);
+std::unique_ptr<Job> row_job(const JobSpec& spec);
+
+}  // namespace slidefold::bindings

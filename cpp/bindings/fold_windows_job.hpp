@@ -1,0 +1,177 @@
+// A column of results by an operator that is known when this is compiled.
+#pragma once
+
+#include "fold_windows.hpp"
+#include "slidefold/columns/column_operators.hpp"
+#include "slidefold/columns/time_windows.hpp"
+#include "slidefold/columns/two_stacks.hpp"
+
+namespace slidefold::bindings {
+
+template <class Op>
+inline constexpr bool neutral_v = requires(const Op& op) { op.neutral(); };
+
+// The values of a column without nulls, or with what changes no fold in their place.
+template <class Op>
+struct LiftValue {
+  Op op;
+  const typename Op::In* values;
+  typename Op::State operator()(std::size_t row) const { return op.lift(values[row]); }
+};
+
+// Values of which some may be null.
+template <class Op, class Values>
+struct LiftPresent {
+  Op op;
+  Values values;
+  const bool* valid;
+  typename Op::State operator()(std::size_t row) const {
+    const bool present = valid == nullptr || valid[row];
+    if constexpr (requires { op.lift(values[row], present); }) {
+      return op.lift(values[row], present);
+    } else {
+      return present ? op.lift(values[row]) : op.identity();
+    }
+  }
+};
+
+// Writes results. Those of a window that ends before its row are one row behind.
+template <class Op>
+struct EmitRow {
+  Op op;
+  typename Op::Out* results;
+  bool* valid;
+  Share* share;
+  std::size_t first;  // rows before it only fill the window
+  std::size_t behind = 0;
+
+  void operator()(std::size_t row, const typename Op::State& state) const {
+    row += behind;
+    if (row < first) return;
+    if (!defined(op, state)) return none(row);
+    if constexpr (fallible_v<Op>) {
+      try {
+        results[row] = op.lower(state);
+      } catch (const ResultOverflow& error) {
+        results[row] = {};
+        share->beyond.push_back({row, error.what()});
+      }
+    } else {
+      results[row] = op.lower(state);
+    }
+  }
+  void none(std::size_t row) const {
+    results[row] = {};
+    valid[row] = false;
+    share->missing = true;
+  }
+};
+
+template <Invertible Op, class Lift, class Emit>
+class InvertibleColumn {
+ public:
+  InvertibleColumn(const Op& op, std::size_t window, const Lift& lift, const Emit& emit)
+      : op_(op), window_(window), lift_(lift), emit_(emit) {}
+  void slide(std::size_t first, std::size_t last) {
+    LoopCopy<const Op> op = op_;
+    LoopCopy<Lift> lift = lift_;
+    LoopCopy<Emit> emit = emit_;
+    const std::size_t full = first + std::min(last - first, window_), window = window_;
+    typename Op::State total = op.identity();
+    in_blocks(first, full, [&](std::size_t row) {
+      total = op.combine(total, lift(row));
+      emit(row, total);
+    });
+    in_blocks(full, last, [&](std::size_t row) {
+      total = op.remove(op.combine(total, lift(row)), lift(row - window));
+      emit(row, total);
+    });
+  }
+
+ private:
+  const Op op_;
+  const std::size_t window_;
+  Lift lift_;
+  Emit emit_;
+};
+
+template <class Op, class Lift, class Emit>
+struct Kernels {
+  using Blocks = TwoStacksBlocks<Op, Lift, Emit>;
+  using Rows = TwoStacksColumn<Op, Lift, Emit>;
+};
+template <Invertible Op, class Lift, class Emit>
+struct Kernels<Op, Lift, Emit> {
+  using Blocks = InvertibleBlocks<Op, Lift, Emit>;
+  using Rows = InvertibleColumn<Op, Lift, Emit>;
+};
+
+template <class Op, class Lift>
+struct FoldJob final : ResultJob<typename Op::Out> {
+  using Emit = EmitRow<Op>;
+  using Both = Kernels<Op, Lift, Emit>;
+  std::shared_ptr<void> held;  // what the lift points to
+  Lift lift;
+  FoldJob(const JobSpec& spec, std::shared_ptr<void> whose, const Lift& how)
+      : ResultJob<typename Op::Out>(spec.rows, spec.anywhere), held(std::move(whose)), lift(how) {}
+
+  struct FoldPart final : Part {
+    FoldJob& job;
+    Share& share;
+    typename Both::Blocks kernel;
+    FoldPart(FoldJob& whose, const SortedTimes& sorted, Share& which)
+        : job(whose),
+          share(which),
+          kernel(whose.lift.op, sorted, whose.reach.time, which.first, which.last, whose.lift,
+                 whose.emit(which, 0)) {}
+    void fold(const FrameBlock& block) override {
+      kernel.fold(block);
+      if (job.least == 0) return;
+      const std::size_t end = job.reach.keeps_end() ? 1 : 0;
+      for (std::size_t row = block.begin; row < block.end; ++row) {
+        job.require_rows(block.lo[row - block.begin], row + end, row, share);
+      }
+    }
+  };
+
+  Emit emit(Share& share, std::size_t behind) {
+    return {lift.op, this->results.data(), this->valid, &share, share.first, behind};
+  }
+  std::unique_ptr<Part> part(const SortedTimes& sorted, Share& share) override {
+    return std::make_unique<FoldPart>(*this, sorted, share);
+  }
+  void fold_rows(const SortedTimes& sorted, Share& share) override {
+    const std::size_t behind = this->reach.keeps_end() ? 0 : 1, window = this->reach.rows;
+    const Emit emitted = emit(share, behind);
+    typename Both::Rows kernel(lift.op, window, lift, emitted);
+    for_groups(sorted, share, [&](std::size_t start, std::size_t first, std::size_t last) {
+      // The rows before the first one that its window holds.
+      const std::size_t before = std::min(first - start, window - 1 + behind);
+      if (first - before < last - behind) kernel.slide(first - before, last - behind);
+      if (behind == 1 && first == start) emitted.none(start);
+      if (this->least == 0) return;
+      for (std::size_t row = first; row < last; ++row) {
+        const std::size_t hi = row + 1 - behind;
+        this->require_rows(hi - std::min(hi - start, window), hi, row, share);
+      }
+    });
+  }
+};
+
+template <class Op, class Lift>
+std::unique_ptr<Job> fold_job(const JobSpec& spec, std::shared_ptr<void> held, const Lift& lift) {
+  return std::make_unique<FoldJob<Op, Lift>>(spec, std::move(held), lift);
+}
+
+// An array of a column's rows; it lives as long as what is returned.
+template <class T>
+std::shared_ptr<Column<T>> column_of(nb::handle values, std::size_t rows) {
+  auto column = std::make_shared<Column<T>>();
+  if (!nb::try_cast<Column<T>>(values, *column, false) || column->shape(0) != rows) {
+    fail("ValueTypeError", "expected an array of " + std::to_string(rows) + " values of type " +
+                               Value<T>::name);
+  }
+  return column;
+}
+
+}  // namespace slidefold::bindings
