@@ -268,7 +268,9 @@ def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
     """Tell whether the native pass over windows supports this window and these columns."""
     if not (leaf.window.in_time or leaf.window.last_rows) or leaf.algorithm is not None:
         return False
-    word = leaf.operator.record.one_pass
+    operator, word = leaf.operator, leaf.operator.record.one_pass
+    if leaf.min_count is not None and operator.keeps_nulls and operator.columns:
+        return False  # min_count counts values that are not null, and the pass all that it folds
     if kinds is None or word in ("count", "pick"):
         return True
     if word in ("compared", "by"):

@@ -118,13 +118,12 @@ def sort_table(
             taken[name] = placing.put_in_order(one_chunk(table, name), groups is not None)
         return taken[name]
 
-    ordered = Sorted(SortedRows(starts, in_order, clock, column, lambda row: origin(row)), placing)
-
     def origin(row: int) -> int:
-        row = row if ordered.order is None else int(ordered.order[row])
+        order = placing.as_order(len(times))
+        row = row if order is None else int(order[row])
         return row if numbers is None else int(numbers[row])
 
-    return ordered
+    return Sorted(SortedRows(starts, in_order, clock, column, origin), placing)
 
 
 def _with_moved(placing: Placing, moved: tuple[Order, Order] | None, count: int) -> Placing:

@@ -2,8 +2,8 @@
 
 The pass goes over the rows once for all columns. It finds where time windows start block by block,
 so it never stores frames. Nulls fold to the identity, and results go to the places of the input
-rows. Operators that pick a row (first, max_by, ...) return row numbers, and the result is taken from
-the column. This keeps the type of the column, whatever it is.
+rows. Operators that pick a row (first, max_by, ...) return row numbers, and the result is taken
+from the column. This keeps the type of the column, whatever it is.
 """
 
 from __future__ import annotations
