@@ -66,6 +66,8 @@ def _fits(leaf: Leaf, ordered: Sorted) -> bool:
         return False
     if isinstance(operator, UserOperator) or operator.variant:
         return False
+    if operator.keeps_nulls and leaf.min_count is not None:
+        return False  # which counts the values that are not null
     name = operator.name
     if name == "count" or name in _PICKS:
         return True
@@ -74,7 +76,9 @@ def _fits(leaf: Leaf, ordered: Sorted) -> bool:
         return _is_number(kinds[0])
     if name in _EXTREMES or name in _ARGUMENTS:
         return _is_ordered(kinds[-1])
-    return name in _PAIRS and _is_number(kinds[0]) and (_is_number(kinds[1]) or _is_time(kinds[1]))
+    return (
+        name in _PAIRS and _is_number(kinds[0]) and (_is_number(kinds[1]) or is_temporal(kinds[1]))
+    )
 
 
 def _is_number(kind: Any) -> bool:
@@ -82,19 +86,10 @@ def _is_number(kind: Any) -> bool:
     return bool(whole or pa.types.is_floating(kind))
 
 
-def _is_time(kind: Any) -> bool:
-    return is_temporal(kind)
-
-
 def _is_ordered(kind: Any) -> bool:
     """Tell whether values are numbers, or travel as numbers in their order."""
-    types = pa.types
-    return bool(
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or is_temporal(kind)
-    )
+    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_temporal(kind)
+    return bool(whole or pa.types.is_floating(kind))
 
 
 def _fold(leaves: list[Leaf], ordered: Sorted, threads: int) -> dict[Path, Any]:
@@ -194,7 +189,7 @@ def _read(operator: Operator, inputs: _Inputs) -> tuple[Operator, Any, Finish]:
         return operator, keys, lambda rows, valid: take_rows(values, rows, valid)
     if name in _EXTREMES:
         numbers, restore = inputs.compared(columns[0])
-        return retyped(operator, numbers), numbers, restore  # type: ignore[return-value]
+        return retyped(operator, numbers), numbers, restore
     if name in _PAIRS:
         pair = tuple(inputs.numbers(column) for column in columns)
         kind = inputs.column(columns[1]).type
