@@ -79,8 +79,8 @@ def tables(sizes: Sizes) -> dict[str, Any]:
         return table if order is None else table.take(pa.array(order))
 
     tied = times.copy()
-    shared = np.flatnonzero(random.random(rows) < 0.05)
-    tied[shared] = times[np.maximum(shared - 1, 0)]  # with the row before
+    second = np.flatnonzero(random.random(rows) < 0.025)
+    tied[second] = times[np.maximum(second - 1, 0)]  # that of the row before: 5% share a time
     place = np.arange(rows, dtype=np.float64)
     moved = random.random(rows) < 0.05
     place[moved] = random.uniform(0, rows, moved.sum())  # anywhere
@@ -101,32 +101,26 @@ def measure(sizes: Sizes) -> list[Row]:
     found: list[Row] = []
     for kind in WINDOWS:
         for operator in OPERATORS:
-            sides: dict[tuple[str, int, str], Side] = {}
-            for case, table in made.items():
-                window = sizes.keyed if case == "keys" else sizes.window
-                sides[case, window, "slidefold"] = _own(table, operator, kind, case, window, sizes)
+            sides: dict[str, Side] = {}
+            places: dict[str, Row] = {}
+            # Windows by key are shorter, and so is the plain case that they are compared with.
+            cases = [(case, sizes.keyed if case == "keys" else sizes.window) for case in made]
+            for case, window in [*cases, ("plain", sizes.keyed)]:
+                asked = (operator, kind, case, window, sizes)
+                runs = {"slidefold": _own(made[case], *asked)}
                 if case in ("shuffled", "keys"):
-                    sides[case, window, "sort"] = _sort(table, case == "keys")
-                if peer := _polars(frames.get(case), operator, kind, case, window, sizes):
-                    sides[case, window, "polars"] = peer
-            # Windows by key are shorter, and so is what they are compared with.
-            window = sizes.keyed
-            plain = made["plain"]
-            sides["plain", window, "slidefold"] = _own(plain, operator, kind, "", window, sizes)
-            if peer := _polars(frames.get("plain"), operator, kind, "", window, sizes):
-                sides["plain", window, "polars"] = peer
-            timings = best_of(sides, rounds=sizes.rounds, seconds=sizes.seconds)  # type: ignore[type-var,arg-type]
-            for (case, window, side), timing in timings.items():  # type: ignore[misc]
-                found.append(
-                    {
-                        "kind": kind,
-                        "operator": operator,
-                        "case": case,
-                        "window": window,
-                        "side": side,
-                        "ms_per_million": 1e3 * timing.seconds * 1e6 / sizes.rows,
-                    }
-                )
+                    runs["sort"] = _sort(made[case], case == "keys")
+                if peer := _polars(frames.get(case), *asked):
+                    runs["polars"] = peer
+                for side, run in runs.items():
+                    name = f"{side}, {case} {window}"
+                    sides[name] = run
+                    places[name] = {"case": case, "window": window, "side": side}
+            timings = best_of(sides, rounds=sizes.rounds, seconds=sizes.seconds)
+            for name, timing in timings.items():
+                milliseconds = 1e3 * timing.seconds * 1e6 / sizes.rows
+                place = {"kind": kind, "operator": operator, **places[name]}
+                found.append({**place, "ms_per_million": milliseconds})
     return found
 
 
@@ -148,7 +142,7 @@ def _sort(table: Any, keyed: bool) -> Side:
     def run() -> Any:
         groups, count = group_numbers(table, ["k"] if keyed else [])
         times = table["ts"].chunk(0).cast(pa.int64()).to_numpy()
-        return _native.order_rows(groups, count, times, with_places=True)
+        return _native.order_rows(groups, count, times)
 
     return run
 

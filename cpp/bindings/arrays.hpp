@@ -1,6 +1,6 @@
-// Arrays that come from numpy, and fresh ones on huge pages. numpy.empty asks for those too, but gets few of them in memory
-// that was used before: three arrays of 8 MB took 23 ms to be touched for the first time, and take
-// 4 as Buffers (Linux 6, a virtual machine).
+// Arrays that come from numpy, and fresh ones on huge pages. numpy.empty asks for those too, but
+// gets few of them in memory that was used before: three arrays of 8 MB took 23 ms to be touched
+// for the first time, and take 4 as Buffers (Linux 6, a virtual machine).
 #pragma once
 
 #include <nanobind/ndarray.h>

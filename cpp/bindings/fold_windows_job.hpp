@@ -168,8 +168,8 @@ template <class T>
 std::shared_ptr<Column<T>> column_of(nb::handle values, std::size_t rows) {
   auto column = std::make_shared<Column<T>>();
   if (!nb::try_cast<Column<T>>(values, *column, false) || column->shape(0) != rows) {
-    fail("ValueTypeError", "expected an array of " + std::to_string(rows) + " values of type " +
-                               Value<T>::name);
+    fail("ValueTypeError",
+         "expected an array of " + std::to_string(rows) + " values of type " + Value<T>::name);
   }
   return column;
 }

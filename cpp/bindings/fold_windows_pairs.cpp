@@ -35,15 +35,15 @@ std::unique_ptr<Job> joint_job(const JobSpec& job, Joint kind) {
   if (!nb::isinstance<nb::tuple>(job.values) || nb::len(job.values) != 2) {
     fail("ValueTypeError", "expected a pair of columns");
   }
-  auto columns = std::make_shared<
-      std::pair<std::shared_ptr<Column<X>>, std::shared_ptr<Column<Y>>>>(
-      column_of<X>(job.values[0], job.rows), column_of<Y>(job.values[1], job.rows));
+  auto columns =
+      std::make_shared<std::pair<std::shared_ptr<Column<X>>, std::shared_ptr<Column<Y>>>>(
+          column_of<X>(job.values[0], job.rows), column_of<Y>(job.values[1], job.rows));
   Op op;
   op.kind = kind;
   if (kind == Joint::kCovariance) op.ddof = job.spec.number("ddof");
   const PairValues<X, Y> values{columns->first->data(), columns->second->data()};
-  return fold_job<Op>(job, columns, LiftPresent<Op, PairValues<X, Y>>{op, values,
-                                                                      job.present.valid});
+  return fold_job<Op>(job, columns,
+                      LiftPresent<Op, PairValues<X, Y>>{op, values, job.present.valid});
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ Times some_times(std::mt19937_64& random, std::size_t rows, std::uint64_t moved_
     times.erase(times.begin() + static_cast<std::ptrdiff_t>(i));
     times.insert(times.begin() + static_cast<std::ptrdiff_t>(to), moved);
   }
-  if (random() % 4 == 0 && rows > 0) times[random() % rows] = std::numeric_limits<std::int64_t>::max();
-  if (random() % 4 == 0 && rows > 0) times[random() % rows] = std::numeric_limits<std::int64_t>::min();
+  if (random() % 4 == 0 && rows > 0)
+    times[random() % rows] = std::numeric_limits<std::int64_t>::max();
+  if (random() % 4 == 0 && rows > 0)
+    times[random() % rows] = std::numeric_limits<std::int64_t>::min();
   return times;
 }
 

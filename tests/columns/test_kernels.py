@@ -26,19 +26,52 @@ def test_rows_come_in_the_stable_order_of_group_and_time(rows: Any, keyed: bool)
     times = np.array([time for _, time in rows], np.int64)
     count = int(groups.max()) + 1 if groups is not None else 0
     due = np.lexsort((times, groups if groups is not None else np.zeros(len(times))))
-    order, in_order, starts = _native.order_rows(groups, count, times)
+    order, in_order, starts, places, tied = _native.order_rows(groups, count, times)
     if order is None:
         assert due.tolist() == list(range(len(times)))
     else:
         assert order.tolist() == due.tolist()
         assert in_order.tolist() == times[due].tolist()
         values = np.arange(len(times))
-        assert _native.put_back(values, order)[due].tolist() == values.tolist()
-        places = _native.order_rows(groups, count, times, with_places=True)[3]
-        assert places[due].tolist() == values.tolist()
-        assert _native.put_in_order(times, places).tolist() == times[due].tolist()
+        assert places is None or places[due].tolist() == values.tolist()
+    pairs = [(0 if groups is None else int(groups[i]), int(times[i])) for i in range(len(times))]
+    assert tied == (len(set(pairs)) < len(pairs))
     if groups is not None:
         assert starts.tolist() == [*np.searchsorted(groups[due], range(count)), len(times)]
+
+
+@given(
+    st.lists(st.integers(0, 255), max_size=40),
+    st.sampled_from([1, 2, 4, 8, 16]),
+    st.randoms(use_true_random=False),
+)
+def test_rows_of_any_width_are_moved(values: list[int], width: int, random: Any) -> None:
+    data = np.repeat(np.array(values, np.uint8), width)
+    rows = list(range(len(values)))
+    random.shuffle(rows)
+    order = np.array(rows, np.uint32)
+    taken = _native.take_rows(data, width, order)
+    assert taken.tolist() == [values[row] for row in rows for _ in range(width)]
+    assert _native.place_rows(taken, width, order).tolist() == data.tolist()
+    some = np.sort(order[: len(rows) // 2])
+    other = some[np.array(random.sample(range(len(some)), len(some)), np.int64)]
+    moved = _native.move_rows(data, width, some, other).reshape(-1, width)
+    due = np.array(values, np.uint8)
+    due[other] = due[some]
+    assert (moved == due[:, None]).all()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5000])
+@pytest.mark.parametrize("share", [0.0, 0.05, 1.0])
+def test_rows_nearly_in_order_are_put_in_order(rows: int, share: float) -> None:
+    random = np.random.default_rng(rows)
+    times = np.sort(random.integers(0, 3 * rows + 1, rows))
+    moved = random.random(rows) < share
+    times[moved] = random.permutation(times[moved])
+    order, in_order, *_ = _native.order_rows(None, 0, times)
+    due = np.argsort(times, kind="stable")
+    assert (np.arange(rows) if order is None else order).tolist() == due.tolist()
+    assert (times if order is None else in_order).tolist() == times[due].tolist()
 
 
 @given(st.lists(st.one_of(st.integers(-20, 20), st.integers(LEAST, MOST)), max_size=30))
@@ -203,9 +236,24 @@ def test_kernels_refuse_what_does_not_fit() -> None:
     times = np.arange(3)
     with pytest.raises(ValueTypeError, match="differ in length"):
         _native.order_rows(np.zeros(2, np.int32), 1, times)
-    with pytest.raises(ValueTypeError, match="not numbered below 1"):
-        _native.order_rows(np.ones(3, np.int32), 1, times)
-    with pytest.raises(ValueTypeError, match="rows of the column only"):
-        _native.put_back(times, np.full(3, 7, np.uint32))
+    for group in (1, -1):
+        with pytest.raises(ValueTypeError, match="numbered below 1"):
+            _native.order_rows(np.full(3, group, np.int32), 1, times)
+    data, rows = np.zeros(12, np.uint8), np.full(3, 7, np.uint32)
+    for move in (_native.take_rows, _native.place_rows):
+        with pytest.raises(ValueTypeError, match="expected rows of the column, got 7 of 3"):
+            move(data, 4, rows)
     with pytest.raises(ValueTypeError, match="differ in length"):
-        _native.put_back(times, np.zeros(2, np.uint32))
+        _native.place_rows(data, 4, np.zeros(2, np.uint32))
+    with pytest.raises(ValueTypeError, match="of 1, 2, 4, 8 or 16 bytes, got 3"):
+        _native.take_rows(data, 3, np.zeros(2, np.uint32))
+    with pytest.raises(ValueTypeError, match="of 1, 2, 4, 8 or 16 bytes, got 0"):
+        _native.take_rows(data, 0, np.zeros(0, np.uint32))
+    with pytest.raises(ValueTypeError, match="whole values"):
+        _native.take_rows(data, 8, np.zeros(1, np.uint32))
+    with pytest.raises(ValueTypeError, match="expected rows of the column"):
+        _native.move_rows(data, 4, np.zeros(3, np.uint32), rows)
+    with pytest.raises(ValueTypeError, match="runs of the rows"):
+        _native.order_ties(times, np.array([0, 2], np.uint32))
+    with pytest.raises(ValueTypeError, match="from 0 to the number of rows"):
+        _native.find_ties(np.array([0, 2]), times)

@@ -33,28 +33,24 @@ class Placing:
     def put_in_order(self, values: Any, keyed: bool) -> Any:
         """Return a column of the input in order."""
         if self.moved is not None:
-            rows, places = self.moved
-            return _move(values, lambda b, w: _native.move_rows(b, w, rows, places), self.as_order)
+            return _move(values, self.as_order, _native.move_rows, *self.moved)
         if self.order is None:
             return values
-        order, by = self.order, self.places
-        if keyed and by is not None:
-            # Each group is written on from row to row, which is faster than to look for its rows.
-            return _move(values, lambda b, w: _native.place_rows(b, w, by), lambda _: order)
-        return _move(values, lambda b, w: _native.take_rows(b, w, order), lambda _: order)
+        if keyed and self.places is not None:
+            # Each group is written on from row to row: faster than to look for its rows.
+            return _move(values, self.as_order, _native.place_rows, self.places)
+        return _move(values, self.as_order, _native.take_rows, self.order)
 
     def put_back(self, values: Any) -> Any:
         """Return results in order of the input."""
         if self.moved is not None:
             rows, places = self.moved
-            back = Placing(moved=(places, rows))
-            return back.put_in_order(values, False)
+            return _move(values, self.as_places, _native.move_rows, places, rows)
         if self.order is None:
             return values
-        order, places = self.order, self.places
-        if places is None:
-            return _move(values, lambda b, w: _native.place_rows(b, w, order), self.as_places)
-        return _move(values, lambda b, w: _native.take_rows(b, w, places), lambda _: places)
+        if self.places is None:
+            return _move(values, self.as_places, _native.place_rows, self.order)
+        return _move(values, self.as_places, _native.take_rows, self.places)
 
     def as_order(self, count: int) -> Order | None:
         """Return the row that is at each of so many places, None if all are as they were."""
@@ -131,42 +127,41 @@ def _with_moved(placing: Placing, moved: tuple[Order, Order] | None, count: int)
     if moved is None:
         return placing
     rows, at = moved
-    if placing.order is None and len(rows) < count // 4:
-        return Placing(moved=moved)
-    order = Placing(placing.order, moved=moved if placing.order is None else None).as_order(count)
-    assert order is not None
-    order[at] = rows
+    if placing.order is None:
+        few = Placing(moved=moved)
+        return few if len(rows) < count // 4 else Placing(few.as_order(count))
+    placing.order[at] = rows
     if placing.places is not None:
         placing.places[rows] = at
-    return Placing(order, placing.places)
+    return placing
 
 
 def _move(
-    values: Any, move: Callable[[Any, int], Any], order: Callable[[int], Order | None]
+    values: Any, order: Callable[[int], Order | None], move: Callable[..., Any], *where: Order
 ) -> Any:
-    """Return a column whose rows are moved: `move` takes bytes of values and their width.
-
-    Values that are not all of one width are taken in this order.
-    """
-    found = _moved_buffers(values, move)
+    """Return a column whose rows are moved natively; those of no fixed width in this order."""
+    found = _moved_values(values, len(values), move, *where)
     return values.take(pa.array(order(len(values)))) if found is None else found
 
 
-def _moved_buffers(values: Any, move: Callable[[Any, int], Any], count: int | None = None) -> Any:
+def _moved_values(values: Any, count: int, move: Callable[..., Any], *where: Order) -> Any:
+    """Return `count` values of a column that are moved, with their nulls.
+
+    None if they are not all of one width.
+    """
     kind, length = values.type, len(values)
-    bits = pa.types.is_boolean(kind)
     if not (pa.types.is_primitive(kind) or pa.types.is_decimal128(kind)) or length == 0:
         return None
-    width = 1 if bits else kind.bit_width // 8
-    valid = move(_unpacked(values, 0), 1) if values.null_count else None
-    if bits:
-        data = _packed(move(_unpacked(values, 1), 1))
+    buffers = [None, None]
+    if values.null_count:
+        buffers[0] = _packed(move(_unpacked(values, 0), 1, *where))
+    if pa.types.is_boolean(kind):
+        buffers[1] = _packed(move(_unpacked(values, 1), 1, *where))
     else:
-        first = values.offset * width
-        whole = np.frombuffer(values.buffers()[1], np.uint8)
-        data = pa.py_buffer(move(whole[first : first + length * width], width))
-    buffers = [None if valid is None else _packed(valid), data]
-    return pa.Array.from_buffers(kind, length if count is None else count, buffers)
+        width = kind.bit_width // 8
+        data = np.frombuffer(values.buffers()[1], np.uint8)[values.offset * width :]
+        buffers[1] = pa.py_buffer(move(data[: length * width], width, *where))
+    return pa.Array.from_buffers(kind, count, buffers)
 
 
 def _unpacked(values: Any, buffer: int) -> npt.NDArray[np.uint8]:
@@ -192,7 +187,7 @@ def present_rows(columns: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
 
 def take_rows(values: Any, rows: Order, valid: npt.NDArray[np.bool_] | None) -> Any:
     """Return these rows of a column, null where they are not valid."""
-    found = _moved_buffers(values, lambda b, w: _native.take_rows(b, w, rows), len(rows))
+    found = _moved_values(values, len(rows), _native.take_rows, rows)
     if found is None:
         return values.take(pa.array(rows, mask=None if valid is None else ~valid))
     if valid is None:

@@ -98,9 +98,7 @@ Buffer<TimedRow> sorted_pairs(const std::int64_t* times, std::size_t rows, RowAt
   const auto above = [least = static_cast<std::uint64_t>(least)](std::int64_t time) {
     return static_cast<std::uint64_t>(time) - least;
   };
-  in_blocks(0, rows, [&](std::size_t i) {
-    pairs[i] = {above(times[row_at(i)]), row_at(i)};
-  });
+  in_blocks(0, rows, [&](std::size_t i) { pairs[i] = {above(times[row_at(i)]), row_at(i)}; });
   sort_pairs(pairs, above(most));
   return pairs;
 }
@@ -199,8 +197,8 @@ inline bool sort_times(const std::int64_t* times, std::size_t rows, std::uint32_
     merge_rows(times, order, kept, others, in_order);
     return false;
   }
-  const auto pairs = sorted_pairs(
-      times, rows, [](std::size_t i) { return static_cast<std::uint32_t>(i); });
+  const auto pairs =
+      sorted_pairs(times, rows, [](std::size_t i) { return static_cast<std::uint32_t>(i); });
   in_blocks(0, rows, [&](std::size_t i) {
     order[i] = pairs[i].row;
     in_order[i] = times[pairs[i].row];
@@ -230,8 +228,7 @@ inline bool sort_rows(const GroupedTimes& given, const std::int64_t* starts, std
   const std::size_t rows = given.rows;
   if (given.groups == nullptr) {
     if (!sort_times(given.times, rows, order, in_order)) return false;
-    in_blocks(0, rows,
-              [&](std::size_t i) { places[order[i]] = static_cast<std::uint32_t>(i); });
+    in_blocks(0, rows, [&](std::size_t i) { places[order[i]] = static_cast<std::uint32_t>(i); });
     return true;
   }
   if (std::is_sorted(given.times, given.times + rows)) {

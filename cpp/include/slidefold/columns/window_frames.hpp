@@ -130,9 +130,7 @@ class WindowFrames {
     return true;
   }
 
-  FrameBlock block(std::size_t window) const {
-    return {begin_, end_, lo_.data() + window * kRows};
-  }
+  FrameBlock block(std::size_t window) const { return {begin_, end_, lo_.data() + window * kRows}; }
 
   // The runs that end in this block.
   const std::vector<PeerRun>& peers() const { return runs_; }
