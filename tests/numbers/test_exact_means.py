@@ -238,7 +238,7 @@ def test_rounded_sums_of_older_states_are_refused(dtype: str) -> None:
     data = window.to_bytes()
     operator = {**opened(data)[0]["operator"], "version": 1}
     older = with_header(data, operator=operator)
-    with pytest.raises(StateError, match="version 1 of the operator slidefold.mean"):
+    with pytest.raises(StateError, match=r"version 1 of the operator slidefold\.mean"):
         sf.Window.from_bytes(older)
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slidefold.errors import DataError
 from slidefold.definition.windows.ties import tie_order
+from slidefold.errors import DataError
 
 
 def order_of(
