@@ -246,7 +246,7 @@ def test_operators_of_users() -> None:
     ]
     assert found["longest"].to_pylist() == ["a", "fold", "fold", "it"]
     assert definition.to_dict()["columns"]["m"]["operator"].endswith("test_operators:Mean")
-    with pytest.raises(sf.errors.ValueTypeError, match="Mean expects float64, but column 'w'"):
+    with pytest.raises(sf.errors.ValueTypeError, match="Mean takes float64, the column 'w'"):
         sf.rolling(on="t", m=Mean("w").over(2)).run(table)
 
 
