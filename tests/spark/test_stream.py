@@ -200,7 +200,7 @@ def test_what_cannot_run_is_refused_before_the_query_starts(spark: Any) -> None:
     wrong = rate.withColumn("other", rate["ts"]).withWatermark("other", "1 minute")
     with pytest.raises(DefinitionError, match=r"watermark on 'ts', .* got one on 'other'"):
         definition.run(wrong)
-    with pytest.raises(DefinitionError, match=r"emit is one of final.* got 'sometimes'"):
+    with pytest.raises(DefinitionError, match=r"emit must be one of final.* got 'sometimes'"):
         definition.run(stream, emit="sometimes")
     with pytest.raises(DefinitionError, match="late must be one of drop, side, got 'keep'"):
         definition.run(stream, late="keep")
