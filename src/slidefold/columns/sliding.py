@@ -27,10 +27,11 @@ class SlidingTask(Task):
         assert isinstance(self.window, Rows)
         name = plan_column(operator, self.window, self.algorithm).algorithm
         data = REGISTRY[name](operator).slide(values, self.window.n)
-        held = np.minimum(np.arange(1, len(data) + 1), self.window.n)
         # A result needs a value, a spread more values than degrees of freedom.
         needed: Any = dict(operator.params).get("ddof", 0)
-        return data, held > needed
+        valid = np.full(len(data), self.window.n > needed)
+        valid[:needed] = False
+        return data, valid
 
 
 def slides(over: Over, rows: SortedRows, columns: tuple[Any, ...]) -> bool:
