@@ -14,6 +14,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # `.ci/run` kills a stream a few times by itself
 @pytest.mark.xdist_group("spark")  # there is not room for two of them at a time
 def test_a_few_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark")

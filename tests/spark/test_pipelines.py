@@ -17,9 +17,11 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from slidefold.cli import parity
 from slidefold.cli.output import Output
 from slidefold.errors import DataError, SlidefoldError
 from slidefold.pipeline import load, on_spark, run_pipeline, spark_stream
+from slidefold.pipeline.local import collect
 from slidefold.spark import startup
 from tests.cli.support import PIPELINE, TRADES, environment, slidefold, write
 
@@ -44,7 +46,7 @@ def in_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         with startup.readable():
             yield spark
 
-    for module in (on_spark, spark_stream):
+    for module in (on_spark, spark_stream, parity):
         monkeypatch.setattr(module, "spark_session", shared)
     before = spark.conf.get(ZONE)
     spark.conf.set(ZONE, "UTC")
@@ -150,6 +152,7 @@ def test_a_stream_shows_its_rows_and_keeps_broken_ones_aside(
     assert in_session.read.json(str(tmp_path / "bad")).count() == 1
 
 
+@pytest.mark.exhaustive  # a minute, most of which two processes take to start Spark
 def test_a_stream_that_follows_is_stopped_and_goes_on(tmp_path: Path) -> None:
     text = PIPELINE.replace('"trades.csv"', '"days"\nformat = "csv"')
     write(tmp_path, text.replace("[sink]", STREAM + "[sink]"))
@@ -205,36 +208,46 @@ def committed(sink: Path) -> list[str]:
     return [line for each in batches for line in each.read_text().splitlines()[1:]]
 
 
+COUNTS = ("emitted", "waiting", "late", "given")
+
+
+@pytest.mark.exhaustive  # a process of its own, with a Spark of its own
 def test_parity_of_all_engines_in_a_process(tmp_path: Path) -> None:
     write(tmp_path, PIPELINE.replace("[sink]", '[stream]\nwatermark = "30m"\n[sink]'))
     done = slidefold(tmp_path, "parity", "pipeline.toml", "--master", "local[1]", "--json")
     assert done.code == 0, done.out + done.err
     verdicts = {each["engine"]: each for each in done.events if each["event"] == "parity"}
-    numbers = ("emitted", "waiting", "late", "given")
-    told = {name: tuple(each[n] for n in numbers) for name, each in verdicts.items()}
+    told = {name: tuple(each[n] for n in COUNTS) for name, each in verdicts.items()}
     assert told == {"live": (4, 0, 0, 4), "spark": (4, 0, 0, 4), "stream": (3, 1, 0, 4)}
     assert all(each["same"] and each["rows"] == 4 for each in verdicts.values())
 
 
 @pytest.mark.parametrize(
-    ("watermark", "every", "numbers"),
+    ("watermark", "every", "counts"),
     [
-        ("30d", "", (0, 4, 0, 4)),  # nothing is final: all rows are compared still
-        ("0s", "", (3, 0, 1, 4)),  # one row has the time of the row before it, and so is late
-        ("30m", 'every = "30m"\n', (1, 25, 0, 4)),  # by 9:45 one window has ended
+        ("30m", "", {"live": (4, 0, 0, 4), "spark": (4, 0, 0, 4), "stream": (3, 1, 0, 4)}),
+        ("30d", "", {"stream": (0, 4, 0, 4)}),  # nothing is final: all rows are compared still
+        ("0s", "", {"stream": (3, 0, 1, 4)}),  # one row has the time of another, and so is late
+        ("30m", 'every = "30m"\n', {"stream": (1, 25, 0, 4)}),  # by 9:45 one window has ended
     ],
 )
 def test_parity_compares_the_rows_that_wait(
-    tmp_path: Path, watermark: str, every: str, numbers: tuple[int, ...]
+    tmp_path: Path,
+    in_session: Any,
+    capsys: pytest.CaptureFixture[str],
+    watermark: str,
+    every: str,
+    counts: dict[str, tuple[int, ...]],
 ) -> None:
     text = PIPELINE.replace("[sink]", f'[stream]\nwatermark = "{watermark}"\n[sink]')
-    write(tmp_path, text.replace("[features.columns]", f"{every}[features.columns]"))
-    done = slidefold(
-        tmp_path, "parity", "pipeline.toml", "--engines", "stream", "--master", "local[1]", "--json"
-    )
-    assert done.code == 0, done.out + done.err
-    (verdict,) = [each for each in done.events if each["event"] == "parity"]
-    assert tuple(verdict[n] for n in ("emitted", "waiting", "late", "given")) == numbers
+    file = write(tmp_path, text.replace("[features.columns]", f"{every}[features.columns]"))
+    pipeline, out = load(file, writes=False), Output(as_json=True)
+    table = collect(pipeline, out)
+    same = parity.compare_engines(pipeline, table, list(counts), 1e-9, "", out)
+    assert same == dict.fromkeys(counts, True)
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    verdicts = {each["engine"]: each for each in events if each["event"] == "parity"}
+    assert {name: tuple(each[n] for n in COUNTS) for name, each in verdicts.items()} == counts
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "spark:parquet"])
