@@ -137,5 +137,5 @@ def test_the_costs(printed: str) -> None:
 
 def test_it_explains(printed: str) -> None:
     explained = printed.split("4. Why")[1]
-    assert explained.count("algorithm:") == 2
+    assert explained.count("  algorithm:") == 2
     assert "because" in explained

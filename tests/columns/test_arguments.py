@@ -33,9 +33,9 @@ def test_wrong_lists_of_windows() -> None:
             sf.sum("x").over(["1h", wrong])
     with pytest.raises(WindowError, match="a window must be a duration"):
         sf.sum("x").over(["1h", True])
-    with pytest.raises(ColumnError, match="two columns named 'n_5'"):
+    with pytest.raises(ColumnError, match="two result columns are named 'n_5'"):
         sf.rolling(on="t", n_5=sf.count().over(5), n=sf.count().over([5, 6]))
-    with pytest.raises(ColumnError, match="two columns named 'n_5'"):
+    with pytest.raises(ColumnError, match="two result columns are named 'n_5'"):
         sf.rolling(on="t", n=sf.count().over([5, 5]))
 
 

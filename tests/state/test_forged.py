@@ -79,9 +79,9 @@ class TestParameters:
 
     def test_a_bloom_filter_of_a_trillion(self) -> None:
         """One of 10^12 hashes ran for hours, one of 10^12 bits asked for 125 GB."""
-        with refused(StateError, "hashes up to 64"):
+        with refused(StateError, "hashes <= 64"):
             sf.Window.from_bytes(with_params(sf.bloom(), hashes=10**12))
-        with refused(StateError, "bits up to 1,073,741,824"):
+        with refused(StateError, "bits <= 1,073,741,824"):
             sf.Window.from_bytes(with_params(sf.bloom(), bits=10**12))
 
     @pytest.mark.parametrize(

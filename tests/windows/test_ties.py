@@ -114,7 +114,7 @@ def test_a_column_is_not_read_if_those_before_it_decide() -> None:
 
 
 def test_values_that_have_no_order_are_refused() -> None:
-    with pytest.raises(DataError, match="cannot be put in order by the column 'value'"):
+    with pytest.raises(DataError, match="cannot be sorted by the column 'value'"):
         ordered([0, 2], [5, 5], {"value": pa.array([[1], [2]])})
 
 
