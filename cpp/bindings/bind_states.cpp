@@ -101,8 +101,8 @@ nb::object folded_around(const Op& op, nb::handle values, std::size_t middle, nb
     const bool around = lo.data()[i] <= static_cast<std::int64_t>(middle) &&
                         hi.data()[i] >= static_cast<std::int64_t>(middle);
     if (!around || (i > 0 && hi.data()[i] < hi.data()[i - 1])) {
-      fail("ValueTypeError", "every frame holds the middle and never goes back, but not frame " +
-                                 std::to_string(i));
+      fail("ValueTypeError",
+           "every frame holds the middle and never goes back, but not frame " + std::to_string(i));
     }
   }
   std::vector<State> before(middle + 1);

@@ -146,7 +146,8 @@ def test_plain_ranges_of_queries_are_read_without_python(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("last", "message"),
     [
-        (0, "must be > 0"), (-1.5, "finite and > 0"), (float("nan"), "finite"), (float("inf"), "finite"),
+        (0, "must be > 0"), (-1.5, "finite and > 0"), (float("nan"), "finite"),
+        (float("inf"), "finite"),
         (2**63, "must be < 2"), (True, "a duration or a number"), (None, "a duration or a number"),
         (timedelta(1), "counts in numbers"), ("7m", "counts in numbers"),
     ],
