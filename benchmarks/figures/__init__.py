@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from benchmarks.figures import (
+    cliffs,
     keyed,
     late_data,
     latency,
@@ -31,6 +32,7 @@ FIGURES: dict[str, ModuleType] = {
         late_data,
         keyed,
         rolling,
+        cliffs,
         operators,
         user_operators,
         package,
