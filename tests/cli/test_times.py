@@ -99,7 +99,7 @@ def test_zones_are_never_lost(tmp_path: Path, format: str) -> None:
         run(tmp_path, path, 'columns = { ts = "timestamp" }')
     naive = wrote(tmp_path, format, [("2024-01-01T09:00:00", 1.5)])
     assert run(tmp_path, naive).schema.field("ts").type == pa.timestamp("us")
-    with pytest.raises(DataError, match='has no zone: give the type "timestamp" in'):
+    with pytest.raises(DataError, match='has no zone: set the type "timestamp" in'):
         run(tmp_path, naive, 'columns = { ts = "timestamp[UTC]" }')
     mixed = wrote(tmp_path, format, [*zoned, ("2024-01-01T09:00:00", 1.5)])
     with pytest.raises(PipelineError, match="types are read off the first rows"):
