@@ -102,7 +102,7 @@ def test_zones_are_never_lost(tmp_path: Path, format: str) -> None:
     with pytest.raises(DataError, match='has no zone: set the type "timestamp" in'):
         run(tmp_path, naive, 'columns = { ts = "timestamp[UTC]" }')
     mixed = wrote(tmp_path, format, [*zoned, ("2024-01-01T09:00:00", 1.5)])
-    with pytest.raises(PipelineError, match="types are read off the first rows"):
+    with pytest.raises(PipelineError, match="types are inferred from the first rows"):
         run(tmp_path, mixed)
 
 
