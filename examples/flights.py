@@ -305,7 +305,7 @@ def main() -> None:
     groups = [f"{name}|{part}" for name in ("mean", "max") for part in what]
     show(["algorithm", *groups], costs(flights.delay))
 
-    print("4. Why a window uses its algorithm: explain()\n")
+    print("4. Why each algorithm was chosen: explain()\n")
     airport = Airport()
     for window in (airport.mean_1h, airport.worst_6h):
         print(textwrap.indent(window.explain(), "   ") + "\n")
