@@ -31,11 +31,11 @@ def test_wrong_lists_of_windows() -> None:
     for wrong in (sf.session("5m"), sf.time(10), sf.delta(5, on="km")):
         with pytest.raises(WindowError, match="define a separate column for it"):
             sf.sum("x").over(["1h", wrong])
-    with pytest.raises(WindowError, match="a window is a duration"):
+    with pytest.raises(WindowError, match="a window must be a duration"):
         sf.sum("x").over(["1h", True])
-    with pytest.raises(ColumnError, match="two columns named 'n_5'"):
+    with pytest.raises(ColumnError, match="two result columns are named 'n_5'"):
         sf.rolling(on="t", n_5=sf.count().over(5), n=sf.count().over([5, 6]))
-    with pytest.raises(ColumnError, match="two columns named 'n_5'"):
+    with pytest.raises(ColumnError, match="two result columns are named 'n_5'"):
         sf.rolling(on="t", n=sf.count().over([5, 5]))
 
 

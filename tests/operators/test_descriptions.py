@@ -86,5 +86,5 @@ def test_two_columns_or_none() -> None:
             operator("x")
     with pytest.raises(sf.errors.OperatorError, match="at least one feature"):
         sf.naive_bayes("label")
-    with pytest.raises(sf.errors.ValueTypeError, match="named by a string"):
+    with pytest.raises(sf.errors.ValueTypeError, match="a column name must be a string"):
         sf.max(3)  # type: ignore[arg-type]
