@@ -103,7 +103,7 @@ SELECTED := $(if $(filter ON,$(EXHAUSTIVE)),,-m "not exhaustive")
 .PHONY: pytest
 pytest: java $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects, EXHAUSTIVE=ON all)
 	@echo "Running the Python tests (usually 4 minutes on 2 cores)"
-	@$(PY) -m pytest -q -n $(TEST_WORKERS) --dist loadgroup $(SELECTED) $(TESTS)
+	@$(PY) -m pytest -q -n $(TEST_WORKERS) $(SELECTED) $(TESTS)
 
 # -O1 compiles in half the time of -O3, and the tests are short.
 .PHONY: ctest

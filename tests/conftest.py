@@ -31,5 +31,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # A hash, as every nth case would be the same algorithm again and again.
         if marker is not None and crc32(item.nodeid.encode()) % marker.args[0] != 0:
             item.add_marker(pytest.mark.exhaustive)
-    # Spark's tests mostly wait, and share one session: they start first, beside all others.
+    # Spark's tests mostly wait: they start first, beside all others.
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run all tests of Spark in one worker, so that there is one session.
+
+    `--dist loadgroup` does not: with pytest 9, xdist 3.8 no longer sees the group of a test.
+    """
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class OneSession(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+
+    return OneSession(config, log)

@@ -14,12 +14,6 @@ import pytest
 ZONE = "America/New_York"
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Run all tests of Spark in one worker: two JVMs are slower than one."""
-    if item.get_closest_marker("spark") is not None:
-        item.add_marker(pytest.mark.xdist_group("spark"))
-
-
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     pytest.importorskip("pyspark")
