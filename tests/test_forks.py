@@ -68,10 +68,12 @@ def test_a_fork_beside_a_slide_of_another_thread() -> None:
                 assert np.array_equal(pba.slide(values), due)
         thread = threading.Thread(target=slide)
         thread.start()
-        for _ in range(10):
-            in_child(lambda: np.testing.assert_array_equal(pba.slide(values), due))
-        stop.set()
-        thread.join()
+        try:
+            for _ in range(10):
+                in_child(lambda: np.testing.assert_array_equal(pba.slide(values), due))
+        finally:
+            stop.set()
+            thread.join()
         """
     )
 

@@ -28,6 +28,7 @@ std::uint32_t Turns::forks_ = [] {
   pthread_atfork(nullptr, nullptr, [] {
     ++forks_;
     bell = new Bell;  // somebody may have held the lock of the old one
+    nb::set_leak_warnings(false);  // what those threads held is never given back
   });
 #endif
   return std::uint32_t{0};

@@ -1,7 +1,7 @@
 // What a fork must know: objects with a thread of their own. In a child that thread does not exist.
 //
-// Layout: a list of all such objects of the process, and one set of fork handlers, which is there
-//   from the first object on.
+// Layout: a list of all such objects of the process, and one set of fork handlers, both
+//   there from the start of the program on.
 // Invariants: I1 whenever a fork happens, every object on the list is between before_fork() and one
 //   of the other two calls: nothing of it is half done, and its locks are the forking thread's.
 // Cost: a fork asks each object; everything else costs nothing.
@@ -32,14 +32,12 @@ class ForkAware {
 
   // To be called when the object is whole, and before it goes.
   void watch_forks() {
-    List& list = all();
-    const std::lock_guard lock(list.mutex);
-    list.objects.push_back(this);
+    const std::lock_guard lock(all_.mutex);
+    all_.objects.push_back(this);
   }
   void ignore_forks() {
-    List& list = all();
-    const std::lock_guard lock(list.mutex);
-    std::erase(list.objects, this);
+    const std::lock_guard lock(all_.mutex);
+    std::erase(all_.objects, this);
   }
 
  private:
@@ -51,29 +49,30 @@ class ForkAware {
     std::mutex mutex;
     std::vector<ForkAware*> objects;
   };
-  static List& all() {
-    static List* const list = [] {  // never destroyed: a process may fork while it ends
-      auto* made = new List;
+  // Made when the program is loaded: a fork beside the first use would leave a child with a list
+  // that is for ever being made. Never destroyed: a process may fork while it ends.
+  static List& make_list() {
 #if SLIDEFOLD_FORKS
-      pthread_atfork(
-          [] {
-            all().mutex.lock();
-            for (ForkAware* object : all().objects) object->before_fork();
-          },
-          [] {
-            for (ForkAware* object : all().objects) object->after_fork();
-            all().mutex.unlock();
-          },
-          [] {
-            for (ForkAware* object : all().objects) object->in_child();
-            all().objects.clear();
-            all().mutex.unlock();
-          });
+    pthread_atfork(
+        [] {
+          all_.mutex.lock();
+          for (ForkAware* object : all_.objects) object->before_fork();
+        },
+        [] {
+          for (ForkAware* object : all_.objects) object->after_fork();
+          all_.mutex.unlock();
+        },
+        [] {
+          for (ForkAware* object : all_.objects) object->in_child();
+          all_.objects.clear();
+          all_.mutex.unlock();
+        });
 #endif
-      return made;
-    }();
-    return *list;
+    return *new List;
   }
+  static List& all_;
 };
+
+inline ForkAware::List& ForkAware::all_ = ForkAware::make_list();
 
 }  // namespace slidefold
