@@ -263,6 +263,26 @@ void lift_object(const void* context, PyObject* value, void* out) {
   op.lift(context, scratch.get(), out);
 }
 
+// Each column holds the values of an input in the type of its field.
+void lift_fields(const engine::Part& part, const void* const* columns, std::int32_t row,
+                 void* out) {
+  const Compiled& op = at(part.context.get());
+  Scratch scratch(op.input_bytes);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    std::memcpy(scratch.get() + op.inputs[i].offset,
+                static_cast<const engine::Word*>(columns[i]) + row, op.inputs[i].bytes);
+  }
+  op.lift(&op, scratch.get(), out);
+}
+
+// The bytes of a result, as the array of results has them.
+bool lower_fields(const void* context, const void* state, Lowered& out) {
+  const Compiled& op = at(context);
+  out.text.resize(op.result_bytes);
+  op.lower(context, state, out.text.data());
+  return true;
+}
+
 PyObject* lower_object(const void* context, const void* state, bool empty) {
   if (empty) return Py_NewRef(Py_None);
   const Compiled& op = at(context);
@@ -379,6 +399,9 @@ PortTable table_of(const Compiled& op, bool exact) {
   };
   table.lift = lift_object;
   table.lower = lower_object;
+  table.lift_words = lift_fields;
+  table.lower_words = lower_fields;
+  table.lowers = Lowers::kText;
   table.columns = [](const void* context, nb::handle values,
                      ResultCount count) -> std::unique_ptr<ErasedColumns> {
     return std::make_unique<CompiledColumns>(at(context), values, count);

@@ -1,3 +1,5 @@
+#include <nanobind/stl/string.h>
+
 #include "family.hpp"
 #include "slidefold/operators/compensated.hpp"
 #include "slidefold/operators/whole.hpp"
@@ -16,6 +18,12 @@ MaybeMade arithmetic_family(const Spec& spec) {
   if (name == "mean") return number([&](auto t) { return made(Mean<decltype(t)>{}); });
   if (name == "unsigned_mean") return made(Unsigned<Mean<std::int64_t>>{});
   if (name == "decimal_mean") return made(DecimalMean{{}, spec.number("unit")});
+  if (name == "unsigned_sum") return made(UnsignedSum{});
+  if (name == "whole_mean") return made(WholeMean{});
+  if (name == "decimal_sum" || name == "wide_decimal_sum") {
+    const DecimalSum sum{{}, spec.number("digits"), nb::cast<std::string>(spec.params["type"])};
+    return name == "decimal_sum" ? made(sum) : made(WideDecimalSum{sum});
+  }
   if (name == "geomean") {
     return number([&](auto t) { return made(Geomean<decltype(t)>{}); });
   }

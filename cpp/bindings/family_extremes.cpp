@@ -69,6 +69,7 @@ MaybeMade extremes_family(const Spec& spec) {
   if (name == "min_by") return extreme_by<kMin>(spec);
   if (name == "max_by") return extreme_by<kMax>(spec);
   if (name == "range") return number([&](auto t) { return made(Range<decltype(t)>{}); });
+  if (name == "unsigned_range") return made(UnsignedRange{});
   if (name == "relative_variation") {
     return number([&](auto t) { return made(RelativeVariation<decltype(t)>{}); });
   }

@@ -5,6 +5,22 @@
 #include "sketch_results.hpp"
 #include "slidefold/operators/hyperloglog.hpp"
 
+namespace slidefold::engine {
+
+template <class Label, class Feature>
+struct Reader<Labelled<Label, Feature>> {
+  static Labelled<Label, Feature> read_all(const void* const* columns, std::size_t count,
+                                           std::int32_t row) {
+    Labelled<Label, Feature> value{Reader<Label>::read(columns, row), {}};
+    for (std::size_t i = 1; i < count; ++i) {
+      value.features.push_back(Reader<Feature>::read(columns + i, row));
+    }
+    return value;
+  }
+};
+
+}  // namespace slidefold::engine
+
 namespace slidefold::bindings {
 
 template <>

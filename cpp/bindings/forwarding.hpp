@@ -18,6 +18,8 @@ struct Forwarding {
   static PortTable table(const ErasedOp& inner) {
     PortTable table = ports(inner);
     table.slide = nullptr;
+    table.lift_words = nullptr;
+    table.lower_words = nullptr;
     Algebra& forward = table.algebra;
     forward.identity = [](const void* self, void* out) {
       algebra(self).identity(context(self), out);

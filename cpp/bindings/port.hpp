@@ -6,6 +6,7 @@
 
 #include "columns.hpp"
 #include "object_op.hpp"
+#include "slidefold/engine/kernels.hpp"
 #include "slidefold/operators/dyn.hpp"
 
 namespace slidefold::bindings {
@@ -181,6 +182,142 @@ struct ErasedColumnsOf final : ErasedColumns {
   nb::object finish() override { return columns.finish(); }
 };
 
+// What the engine of arrival order writes into its columns: a word, a text, or a list of either.
+enum class Lowers : std::uint8_t { kReal, kWhole, kTruth, kText, kReals, kWholes, kTexts, kObject };
+
+struct Lowered {
+  engine::Word word = 0;
+  std::string text;
+  std::vector<engine::Word> words;
+  std::vector<std::string> texts;
+};
+
+template <class Out>
+struct Lowering {
+  static constexpr Lowers kind = Lowers::kObject;
+};
+template <>
+struct Lowering<double> {
+  static constexpr Lowers kind = Lowers::kReal;
+  static bool put(double value, Lowered& out) {
+    out.word = std::bit_cast<engine::Word>(value);
+    return true;
+  }
+};
+template <>
+struct Lowering<std::int64_t> {
+  static constexpr Lowers kind = Lowers::kWhole;
+  static bool put(std::int64_t value, Lowered& out) {
+    out.word = static_cast<engine::Word>(value);
+    return true;
+  }
+};
+template <>
+struct Lowering<bool> {
+  static constexpr Lowers kind = Lowers::kTruth;
+  static bool put(bool value, Lowered& out) {
+    out.word = value ? 1 : 0;
+    return true;
+  }
+};
+template <>
+struct Lowering<Maybe<std::int64_t>> {
+  static constexpr Lowers kind = Lowers::kWhole;
+  static bool put(const Maybe<std::int64_t>& value, Lowered& out) {
+    out.word = static_cast<engine::Word>(value.value);
+    return value.some != 0;
+  }
+};
+template <>
+struct Lowering<std::string> {
+  static constexpr Lowers kind = Lowers::kText;
+  static bool put(std::string value, Lowered& out) {
+    out.text = std::move(value);
+    return true;
+  }
+};
+template <class T>
+  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
+struct Lowering<std::vector<T>> {
+  static constexpr Lowers kind = std::is_same_v<T, double> ? Lowers::kReals : Lowers::kWholes;
+  static bool put(const std::vector<T>& values, Lowered& out) {
+    for (const T value : values) out.words.push_back(std::bit_cast<engine::Word>(value));
+    return true;
+  }
+};
+template <>
+struct Lowering<std::vector<std::string>> {
+  static constexpr Lowers kind = Lowers::kTexts;
+  static bool put(std::vector<std::string> values, Lowered& out) {
+    out.texts = std::move(values);
+    return true;
+  }
+};
+
+using LiftWords = void (*)(const engine::Part& part, const void* const* columns, std::int32_t row,
+                           void* out);
+using LowerWords = bool (*)(const void* context, const void* state, Lowered& out);
+
+// Structs have their own ways with values and results.
+template <class Op>
+concept Typed = requires {
+  typename Op::In;
+  typename Op::Out;
+};
+
+template <class Op>
+constexpr LiftWords lift_words() {
+  return nullptr;
+}
+template <Typed Op>
+constexpr LiftWords lift_words() {
+  using In = typename Op::In;
+  using State = typename Op::State;
+  if constexpr (engine::Readable<In>) {
+    return [](const engine::Part& part, const void* const* columns, std::int32_t row, void* out) {
+      const Op& op = *static_cast<const Op*>(part.context.get());
+      ::new (out) State(op.lift(engine::Reader<In>::read(columns, row)));
+    };
+  } else if constexpr (requires(const void* const* c) {
+                         engine::Reader<In>::read_all(c, std::size_t{}, std::int32_t{});
+                       }) {
+    return [](const engine::Part& part, const void* const* columns, std::int32_t row, void* out) {
+      const Op& op = *static_cast<const Op*>(part.context.get());
+      ::new (out) State(op.lift(engine::Reader<In>::read_all(columns, part.columns.size(), row)));
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Op>
+constexpr Lowers lowers() {
+  return Lowers::kObject;
+}
+template <Typed Op>
+constexpr Lowers lowers() {
+  return Lowering<typename Op::Out>::kind;
+}
+
+// False where there is no result.
+template <class Op>
+constexpr LowerWords lower_words() {
+  return nullptr;
+}
+template <Typed Op>
+constexpr LowerWords lower_words() {
+  using To = Lowering<typename Op::Out>;
+  if constexpr (To::kind == Lowers::kObject) {
+    return nullptr;
+  } else {
+    return [](const void* context, const void* state, Lowered& out) {
+      const Op& op = *static_cast<const Op*>(context);
+      const auto& held = *static_cast<const typename Op::State*>(state);
+      return defined(op, held) && To::put(op.lower(held), out);
+    };
+  }
+}
+
 // The table behind DynOp and AnyOp in this module: the algebra, and the way to Python.
 struct PortTable {
   Algebra algebra;
@@ -194,6 +331,11 @@ struct PortTable {
   void (*visit_objects)(const void* context, const void* state, ObjectVisitor& visitor);
   // The results of a whole column by Two-Stacks, where the operator brings a loop of its own.
   nb::object (*slide)(const void* context, nb::handle values, std::size_t window) = nullptr;
+  // For the engine of arrival order; null where values or results are not words.
+  LiftWords lift_words = nullptr;
+  LowerWords lower_words = nullptr;
+  Lowers lowers = Lowers::kObject;
+  bool when_empty = false;  // an empty window has a result
 };
 
 template <class Op>
@@ -223,7 +365,12 @@ const PortTable* port_table() {
       [](const void* context, const void* state, ObjectVisitor& visitor) {
         Port<Op>::visit_objects(*static_cast<const Op*>(context),
                                 *static_cast<const typename Op::State*>(state), visitor);
-      }};
+      },
+      nullptr,
+      lift_words<Op>(),
+      lower_words<Op>(),
+      lowers<Op>(),
+      defined_when_empty<Op>};
   return &table;
 }
 

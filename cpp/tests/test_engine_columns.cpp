@@ -54,7 +54,7 @@ TEST(the_pool_keeps_what_is_marked) {
   for (int step = 0; step < 5000; ++step) {
     const std::string value(random() % 6, static_cast<char>('a' + random() % 20));
     const Word word = pool.add(value);
-    CHECK(pool.get(word) == value);
+    CHECK(text_of(word) == value);
     const auto [known, fresh] = truth.emplace(value, word);
     CHECK_EQ(known->second, word);
     if (step % 700 != 0) continue;
@@ -69,7 +69,7 @@ TEST(the_pool_keeps_what_is_marked) {
     pool.sweep();
     pool.check();
     CHECK_EQ(pool.size(), truth.size());
-    for (const auto& [text, number] : truth) CHECK(pool.get(number) == text);
+    for (const auto& [text, number] : truth) CHECK(text_of(number) == text);
   }
 }
 
@@ -142,7 +142,7 @@ TEST(arrow_numbers) {
   Column("d:10,2", 2, {nullptr, decimal}).read(pool, words, valid);
   CHECK(words == (std::vector<Word>{static_cast<Word>(-5), 7}));
   Column("d:30,2", 2, {nullptr, decimal}).read(pool, words, valid);
-  CHECK_EQ(pool.get(words[1]).size(), 16);
+  CHECK_EQ(text_of(words[1]).size(), 16);
   Column("n", 2, {nullptr}).read(pool, words, valid);
   CHECK(valid == (std::vector<std::uint8_t>{0, 0}));
 }
@@ -154,7 +154,7 @@ TEST(arrow_texts_and_dictionaries) {
   const std::int32_t offsets[] = {0, 2, 2, 5};
   Column texts("u", 3, {nullptr, offsets, "abcde"});
   texts.read(pool, words, valid);
-  CHECK(pool.get(words[0]) == "ab" && pool.get(words[1]).empty() && pool.get(words[2]) == "cde");
+  CHECK(text_of(words[0]) == "ab" && text_of(words[1]).empty() && text_of(words[2]) == "cde");
   const std::int8_t indices[] = {2, 0, 2};
   Column coded("c", 3, {nullptr, indices});
   coded.schema.dictionary = &texts.schema;
@@ -175,7 +175,7 @@ TEST(arrow_texts_and_dictionaries) {
   const std::int32_t place[] = {0, 1};
   std::memcpy(views + 24, place, 8);
   Column("vu", 2, {nullptr, views, "-a long text ..-"}).read(pool, words, valid);
-  CHECK(pool.get(words[0]) == "xyz" && pool.get(words[1]) == "a long text ..");
+  CHECK(text_of(words[0]) == "xyz" && text_of(words[1]) == "a long text ..");
   ArrowSchema list{};
   list.format = "+l";
   CHECK(!type_of(list).has_value());

@@ -6,6 +6,7 @@ import json
 import random
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,12 @@ FILES = sorted(FOLDER.glob("v*/*.bin"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_goes_on_as_it_did(path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    assert answers(sf.Live.from_bytes(path.read_bytes())) == expected
+    assert _sorted(answers(sf.Live.from_bytes(path.read_bytes()))) == _sorted(expected)
+
+
+def _sorted(batches: list[list[dict[str, Any]]]) -> list[list[str]]:
+    """Return the rows of each batch in an order that does not depend on how they came out."""
+    return [sorted(map(repr, rows)) for rows in batches]
 
 
 @pytest.mark.parametrize("name", CASES)

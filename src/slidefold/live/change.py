@@ -24,8 +24,7 @@ class Change(Final):
     def __init__(self, definition: Rolling, rows: Any) -> None:
         """Start from an empty table."""
         super().__init__(definition, rows)
-        self.names = list(definition.columns)
-        self.last = self.next = self._of_keys(super().fold(rows, OLDEST))
+        self.last = self.next = last_columns(definition, super().fold(rows, OLDEST))
 
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows, move the watermark, and return the final results that changed."""
@@ -36,20 +35,8 @@ class Change(Final):
     def fold(self, due: Any, watermark: int) -> Any:
         """Return the results that become final and differ from the last of their key."""
         results = super().fold(self._in_order(due), watermark)
-        table = with_later(self.last, self._of_keys(results))
-        by, past = self.definition.by, len(self.last)
-        groups = groups_of(table, by)
-        order = np.argsort(groups, kind="stable")
-        table, groups = table.take(pa.array(order)), groups[order]
-        if len(table) == 0:
-            self.next = self.last
-            return results
-        fresh = np.append(True, groups[1:] != groups[:-1])
-        again = ~fresh
-        again[1:] &= same_rows(table.slice(0, len(table) - 1), table.slice(1), self.names)
-        self.next = table.filter(pa.array(np.append(fresh[1:], True))).combine_chunks()
-        changed = np.sort(order[~again & (order >= past)]) - past
-        return results.take(pa.array(changed))
+        emitted, self.next = changed_results(self.definition, self.last, results)
+        return emitted
 
     def horizon(self) -> int | None:
         """Return None, because the last result of an idle key may come from a row of any age."""
@@ -69,21 +56,44 @@ class Change(Final):
         return super().nbytes + int(self.last.nbytes)
 
     def _in_order(self, due: Any) -> Any:
-        """Return rows with peers sorted, so that the emitted one does not depend on arrival.
-
-        Peers are sorted by the definition's order, then by all columns that are emitted.
-        """
-        definition = self.definition
-        if definition.order == "input" or definition.slide is not None:
-            return due
         carried = [name for name in due.column_names if name != NUMBER]
-        names = dict.fromkeys((*definition.ties, *definition.order, *definition.used, *carried))
-        table = pa.table({name: _ordered(due[name]) for name in names})
-        order = sort_table(table, definition.on, definition.by, list(names)).order
-        return due if order is None else due.take(pa.array(order))
+        return in_peer_order(self.definition, due, carried)
 
-    def _of_keys(self, results: Any) -> Any:
-        return results.select([*self.definition.by, *self.names])
+
+def in_peer_order(definition: Rolling, rows: Any, carried: list[str]) -> Any:
+    """Return rows with peers sorted, so that the emitted one does not depend on arrival.
+
+    Peers are sorted by the definition's order, then by all columns that are emitted.
+    """
+    if definition.order == "input" or definition.slide is not None:
+        return rows
+    names = dict.fromkeys((*definition.ties, *definition.order, *definition.used, *carried))
+    table = pa.table({name: _ordered(rows[name]) for name in names})
+    order = sort_table(table, definition.on, definition.by, list(names)).order
+    return rows if order is None else rows.take(pa.array(order))
+
+
+def last_columns(definition: Rolling, results: Any) -> Any:
+    """Return the columns of results that are compared: keys and new columns."""
+    return results.select([*definition.by, *definition.columns])
+
+
+def changed_results(definition: Rolling, last: Any, results: Any) -> tuple[Any, Any]:
+    """Return the results that differ from the previous one of their key, and the new last ones."""
+    table = with_later(last, last_columns(definition, results))
+    past = len(last)
+    groups = groups_of(table, definition.by)
+    order = np.argsort(groups, kind="stable")
+    table, groups = table.take(pa.array(order)), groups[order]
+    if len(table) == 0:
+        return results, last
+    fresh = np.append(True, groups[1:] != groups[:-1])
+    again = ~fresh
+    names = list(definition.columns)
+    again[1:] &= same_rows(table.slice(0, len(table) - 1), table.slice(1), names)
+    now = table.filter(pa.array(np.append(fresh[1:], True))).combine_chunks()
+    changed = np.sort(order[~again & (order >= past)]) - past
+    return results.take(pa.array(changed)), now
 
 
 def _ordered(column: Any) -> Any:

@@ -18,8 +18,11 @@ from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeE
 from slidefold.live.arrival import Arrival
 from slidefold.live.change import Change
 from slidefold.live.final import Final
-from slidefold.live.frames import past_rows
+from slidefold.live.frames import OLDEST, past_rows
+from slidefold.live.lateness import judge, times_of
+from slidefold.live.native import MODES, Native
 from slidefold.live.numbered import NUMBER, numbered
+from slidefold.live.program import compile_program
 from slidefold.live.revise import REVISION, Revise
 from slidefold.live.revise_ends import ReviseEnds
 from slidefold.live.side import Mode, Side, Sided, has_null, read_side, write_side
@@ -71,8 +74,15 @@ class Engine:
                 )
             self.result = self.result.append(pa.field(REVISION, pa.int64()))
         self._seen = 0
+        empty = without_views(empty)
+        program = compile_program(definition, self.schema, self.columns, emit)
+        self._native: Native | None = None
+        self._mode: Mode
+        if program is not None:
+            self._mode = self._native = MODES[emit](definition, empty, program)
+            return
         mode = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
-        self._mode: Mode = mode(definition, numbered(without_views(empty), 0))
+        self._mode = mode(definition, numbered(empty, 0))
 
     @classmethod
     def rebuild(
@@ -97,8 +107,9 @@ class Engine:
         if gone.any():
             rows = rows.filter(pa.array(~gone))
         engine._seen = len(rows)
-        rows = numbered(rows, 0)
         mode = engine._mode
+        if engine._native is None:
+            rows = numbered(rows, 0)
         if not isinstance(mode, Sided):
             mode.fill(rows, watermark)
             return engine
@@ -133,7 +144,9 @@ class Engine:
     @property
     def by_key(self) -> tuple[str, ...]:
         """Return the columns that are kept as states by key and need no history."""
-        return self._mode.by_key.names
+        if self._native is not None:
+            return tuple(self.definition.columns)
+        return self._mode.by_key.names  # type: ignore[attr-defined,no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -156,9 +169,32 @@ class Engine:
             )
         if watermark is None or (before is not None and watermark < before):
             watermark = before
-        results = self._mode.take(numbered(rows, self._seen), watermark)
+        if self._native is None:
+            rows = numbered(rows, self._seen)
+        results = self._mode.take(rows, watermark)
         self._seen += len(rows)
         return self._written(results)
+
+    def feed(self, rows: Any, lateness: int) -> tuple[Any, Any]:
+        """Take rows, judge them by the watermark, and move it to the newest time minus `lateness`.
+
+        Return the results that are ready, and the late rows with their reasons, None if there are
+        none.
+        """
+        if self._native is None:
+            accepted, late = judge(rows, self.definition.on, self.watermark)
+            watermark = None
+            if len(accepted):
+                newest = int(times_of(accepted, self.definition.on).max()) - lateness
+                watermark = newest if newest >= OLDEST else None
+            return self.take(accepted, watermark), late if len(late) else None
+        rows = self.read(rows)
+        before = self.watermark
+        results, places = self._native.feed(rows, None, lateness)
+        late = None
+        if places is not None:
+            late = judge(rows.take(pa.array(places)), self.definition.on, before)[1]
+        return self._written(results), late
 
     def horizon(self, watermark: int | None = None) -> int | None:
         """Return a time up to which no row is needed any more, or None if it is unknown.
@@ -180,7 +216,9 @@ class Engine:
         Columns that the definition does not use are null in rows that have been emitted. The
         metadata holds the last results of "revise" and "change".
         """
-        rows = self._mode.kept().drop_columns([NUMBER])
+        rows = self._mode.kept()
+        if self._native is None:
+            rows = rows.drop_columns([NUMBER])
         if isinstance(self._mode, Sided):
             side = Side(self._mode.side(), len(rows), self.watermark)
             rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))

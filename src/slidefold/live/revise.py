@@ -42,7 +42,7 @@ class Revise(Kept):
         """Add rows, return new and changed results, then move the watermark."""
         try:
             folded = self.folded(lambda: self._results(rows, watermark))
-            emitted, results = self._newer(folded)
+            emitted, results = newer_results(folded, self.results, self.names)
         except BaseException:
             self.refill()
             raise
@@ -85,21 +85,6 @@ class Revise(Kept):
                 results = results.append_column(name, pa.nulls(len(results)))
         return results.append_column(REVISION, pa.array(np.zeros(len(results), np.int64)))
 
-    def _newer(self, folded: Any) -> tuple[Any, Any]:
-        """Return the results that differ from the last ones, and the updated last results."""
-        before = numbers_of(self.results)  # ascending
-        own = numbers_of(folded)
-        place = np.searchsorted(before, own)
-        known = place < len(before)
-        known[known] = before[place[known]] == own[known]
-        then = self.results.take(pa.array(np.where(known, place, 0), mask=~known))
-        changed = ~known | ~same_rows(folded, then, self.names)
-        emitted = next_revision(folded, then, changed, known)
-        stays = ~np.isin(before, numbers_of(emitted))
-        newer = emitted.select(self.results.column_names)
-        results = with_later(self.results.filter(pa.array(stays)), newer)
-        return emitted, results.take(pa.array(np.argsort(numbers_of(results)))).combine_chunks()
-
     def horizon(self) -> int | None:
         """Return None, because the last results are not in the rows."""
         return None
@@ -121,6 +106,22 @@ class Revise(Kept):
     def nbytes(self) -> int:
         """Return the size of the held rows and results in bytes."""
         return super().nbytes + int(self.results.nbytes)
+
+
+def newer_results(folded: Any, results: Any, names: list[str]) -> tuple[Any, Any]:
+    """Return the results that differ from the last ones, and the updated last results."""
+    before = numbers_of(results)  # ascending
+    own = numbers_of(folded)
+    place = np.searchsorted(before, own)
+    known = place < len(before)
+    known[known] = before[place[known]] == own[known]
+    then = results.take(pa.array(np.where(known, place, 0), mask=~known))
+    changed = ~known | ~same_rows(folded, then, names)
+    emitted = next_revision(folded, then, changed, known)
+    stays = ~np.isin(before, numbers_of(emitted))
+    newer = emitted.select(results.column_names)
+    both = with_later(results.filter(pa.array(stays)), newer)
+    return emitted, both.take(pa.array(np.argsort(numbers_of(both)))).combine_chunks()
 
 
 def touches(frames: Iterable[Frames], fresh: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

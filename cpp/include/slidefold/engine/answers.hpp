@@ -22,6 +22,7 @@ class Answers {
 
   Answers(Nodes& nodes, const Trees& trees, const CursorLayout& layout)
       : nodes_(nodes), trees_(trees), folds_(nodes), orders_(nodes, trees), layout_(layout) {
+    rooms_.reserve(nodes.shape().parts.size());
     for (const Part& part : nodes.shape().parts) rooms_.emplace_back(part);
   }
 
@@ -87,12 +88,25 @@ class Answers {
     const Place low = rule.low(trees_, tree, place), high = rule.high(trees_, tree, place);
     between(tree, block, w, low, high, row, asks);
   }
+  // A window that holds nothing.
+  static void nothing(const std::uint32_t* rows, std::size_t count, const std::vector<Ask>& asks) {
+    for (const Ask& ask : asks) {
+      if (ask.sink == nullptr) continue;
+      for (std::size_t i = 0; i < count; ++i) ask.sink->put(rows[i], nullptr, 0);
+    }
+  }
   void between(const Tree& tree, std::byte* block, std::size_t w, const Place& low,
                const Place& high, std::uint32_t row, const std::vector<Ask>& asks) {
     const Segments segments = folds_.between(tree, low, high);
     const std::uint64_t rows = Folds::rows(segments);
     for (std::size_t k = 0; k < asks.size(); ++k) {
       const Ask& ask = asks[k];
+      if (nodes_.part(ask.part).idle) continue;
+      if (nodes_.part(ask.part).walks) {
+        const Walk walk{low.leaf, low.at, high.leaf, high.at};
+        ask.sink->put(row, &walk, rows);
+        continue;
+      }
       if (nodes_.part(ask.part).order != nullptr) {
         const OrderWindow none;
         const std::uint64_t first = trees_.rank(tree, low);
@@ -153,12 +167,6 @@ class Answers {
     std::uint32_t rows[kTogether];
   };
 
-  static void nothing(const std::uint32_t* rows, std::size_t count, const std::vector<Ask>& asks) {
-    for (const Ask& ask : asks) {
-      for (std::size_t i = 0; i < count; ++i) ask.sink->put(rows[i], nullptr, 0);
-    }
-  }
-
   Place place_of(const Tree& tree, const Place& first, std::size_t i) const {
     return trees_.at_rank(tree, trees_.rank(tree, first) + i);
   }
@@ -200,7 +208,7 @@ class Answers {
     cursor.behind = Folds::rows(segments);
     const auto& parts = layout_.parts(w);
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (nodes_.part(parts[k]).order != nullptr) continue;
+      if (!nodes_.part(parts[k]).folds()) continue;
       layout_.reset(block, w, k);
       folds_.fold(parts[k], layout_.state(block, w, k), segments);
     }
@@ -212,11 +220,11 @@ class Answers {
     if (cursor.lower == cursor.upper) {
       cursor.behind = 0;
       for (std::size_t k = 0; k < parts.size(); ++k) {
-        if (nodes_.part(parts[k]).order == nullptr) layout_.reset(block, w, k);
+        if (nodes_.part(parts[k]).folds()) layout_.reset(block, w, k);
       }
     } else {
       for (std::size_t k = 0; k < parts.size(); ++k) {
-        if (nodes_.part(parts[k]).order != nullptr) continue;
+        if (!nodes_.part(parts[k]).folds()) continue;
         folds_.fold_rows(parts[k], layout_.state(block, w, k), cursor.upper, cursor.up, up);
       }
       cursor.behind += static_cast<std::uint64_t>(up - cursor.up);
@@ -230,6 +238,11 @@ class Answers {
              const std::vector<Ask>& asks) {
     if (chunk.count == 0) return;
     for (std::size_t k = 0; k < asks.size(); ++k) {
+      if (nodes_.part(asks[k].part).idle) continue;
+      if (nodes_.part(asks[k].part).walks) {
+        walk_answers(asks[k], cursor, chunk);
+        continue;
+      }
       if (nodes_.part(asks[k].part).order != nullptr) {
         order_answers(tree, block, w, k, asks[k], cursor, chunk);
         continue;
@@ -248,6 +261,13 @@ class Answers {
     cursor.at = chunk.ats[chunk.count - 1];
     cursor.up = last;
     chunk.count = 0;
+  }
+
+  static void walk_answers(const Ask& ask, const Cursor& cursor, const Chunk& chunk) {
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      const Walk walk{cursor.lower, chunk.ats[i], cursor.upper, chunk.ups[i]};
+      ask.sink->put(chunk.rows[i], &walk, chunk.helds[i]);
+    }
   }
 
   void order_answers(const Tree& tree, std::byte* block, std::size_t w, std::size_t k,
@@ -278,7 +298,7 @@ class Answers {
             chunk.ups, chunk.count, chunk.rows, chunk.helds, ask.sink};
     if (!Nodes::has_holes(cursor.lower, part.presence) &&
         !Nodes::has_holes(cursor.upper, part.presence)) {
-      return part.kernel->run(part.context.get(), run);
+      return part.kernel->run(part, run);
     }
     squeezed(part, cursor, chunk, run);
   }
@@ -319,7 +339,7 @@ class Answers {
     run.upper = columns[1];
     run.from = 0;
     run.up = ups;
-    part.kernel->run(part.context.get(), run);
+    part.kernel->run(part, run);
   }
 
   Nodes& nodes_;

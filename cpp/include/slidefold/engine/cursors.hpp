@@ -23,6 +23,27 @@ struct Ask {
   Sink* sink = nullptr;
 };
 
+// The rows of a window, for parts that walk them: from row `at` of a leaf to row `up` of another.
+struct Walk {
+  const Leaf* lower;
+  std::int32_t at;
+  const Leaf* upper;
+  std::int32_t up;
+
+  // Calls visit(leaf, row) for each row that is present, oldest first.
+  template <class Visit>
+  void each(const Nodes& nodes, std::uint32_t presence, Visit&& visit) const {
+    std::int32_t from = at;
+    for (const Leaf* leaf = lower;; leaf = leaf->next, from = leaf->first) {
+      const std::int32_t end = leaf == upper ? up : leaf->end();
+      nodes.present_runs(leaf, from, end, presence, [&](std::int32_t first, std::int32_t count) {
+        for (std::int32_t i = first; i < first + count; ++i) visit(leaf, i);
+      });
+      if (leaf == upper) return;
+    }
+  }
+};
+
 struct Cursor {
   Leaf* lower;
   Leaf* upper;

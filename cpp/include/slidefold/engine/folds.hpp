@@ -69,9 +69,7 @@ class Folds {
                  std::int32_t end) const {
     const Part& part = nodes_.part(p);
     const auto fold = [&](void* into, const void* const* columns, std::int32_t from,
-                          std::int32_t n) {
-      part.kernel->fold(part.context.get(), into, columns, from, n);
-    };
+                          std::int32_t n) { part.kernel->fold(part, into, columns, from, n); };
     each_run(p, leaf, first, end, fold, state);
   }
   // Calls use(target, columns, from, count) for each run of rows that are present for a part.

@@ -12,9 +12,10 @@
 #include <bit>
 #include <type_traits>
 
-#include "slidefold/engine/part.hpp"
+#include "slidefold/engine/pool.hpp"
 #include "slidefold/operators/arithmetic.hpp"
 #include "slidefold/operators/extremes.hpp"
+#include "slidefold/operators/positional.hpp"
 
 namespace slidefold::engine {
 
@@ -35,10 +36,27 @@ struct Reader<bool> {
   }
 };
 template <>
+struct Reader<std::string> {
+  static std::string read(const void* const* columns, std::int32_t row) {
+    return std::string(text_of(static_cast<const Word*>(columns[0])[row]));
+  }
+};
+// A value that may be null takes two columns: itself, and whether there is one.
+template <>
+struct Reader<Maybe<std::int64_t>> {
+  static Maybe<std::int64_t> read(const void* const* columns, std::int32_t row) {
+    return {Reader<std::int64_t>::read(columns, row), Reader<std::int64_t>::read(columns + 1, row)};
+  }
+};
+template <>
 struct Reader<Anything> {
   static Anything read(const void* const*, std::int32_t) { return {}; }
 };
+template <class In>
+concept Readable =
+    requires(const void* const* columns) { Reader<In>::read(columns, std::int32_t{}); };
 template <class Arg, class Key>
+  requires(Readable<Arg> && Readable<Key>)
 struct Reader<Pair<Arg, Key>> {
   static Pair<Arg, Key> read(const void* const* columns, std::int32_t row) {
     return {Reader<Arg>::read(columns, row), Reader<Key>::read(columns + 1, row)};
@@ -63,7 +81,7 @@ struct KernelOf {
   using In = typename Op::In;
   static constexpr bool kSmall = std::is_trivially_copyable_v<State> && sizeof(State) <= 64;
 
-  static const Op& op(const void* context) { return *static_cast<const Op*>(context); }
+  static const Op& op(const Part& part) { return *static_cast<const Op*>(part.context.get()); }
 
   static void add(const Op& op, State& state, const void* const* columns, std::int32_t first,
                   std::int32_t count) {
@@ -88,13 +106,13 @@ struct KernelOf {
     }
   }
 
-  static void fold(const void* context, void* state, const void* const* columns, std::int32_t first,
+  static void fold(const Part& part, void* state, const void* const* columns, std::int32_t first,
                    std::int32_t count) {
-    add(op(context), *static_cast<State*>(state), columns, first, count);
+    add(op(part), *static_cast<State*>(state), columns, first, count);
   }
 
-  static void run(const void* context, const Run& run) {
-    const Op& o = op(context);
+  static void run(const Part& part, const Run& run) {
+    const Op& o = op(part);
     std::vector<State> suffixes;  // of states that own memory
     constexpr std::uint32_t kMost = 128;
     const auto answer = [&](State* suffix, std::uint32_t from, std::uint32_t until) {
@@ -102,10 +120,10 @@ struct KernelOf {
       std::int32_t end = run.end;
       for (std::uint32_t i = until; i-- > from;) {
         if (run.at[i] < end) {
-          State part = o.identity();
-          add(o, part, run.lower, run.at[i], end - run.at[i]);
-          slidefold::absorb(o, part, tail);
-          tail = std::move(part);
+          State more = o.identity();
+          add(o, more, run.lower, run.at[i], end - run.at[i]);
+          slidefold::absorb(o, more, tail);
+          tail = std::move(more);
           end = run.at[i];
         }
         suffix[i - from] = tail;
@@ -139,6 +157,69 @@ struct KernelOf {
     return &kernel;
   }
 };
+
+// The same for operators known only at run time: each row is lifted, then absorbed.
+struct ErasedKernel {
+  static void fold(const Part& part, void* state, const void* const* columns, std::int32_t first,
+                   std::int32_t count) {
+    StateOf one(part);
+    for (std::int32_t i = first; i < first + count; ++i) {
+      one.fill([&](void* out) { part.lift(part, columns, i, out); });
+      part.absorb(state, one.get());
+    }
+  }
+
+  static void run(const Part& part, const Run& run) {
+    constexpr std::uint32_t kMost = 64;
+    for (std::uint32_t from = 0; from < run.count; from += kMost) {
+      const std::uint32_t until = std::min(run.count, from + kMost);
+      std::vector<StateOf> suffixes;
+      suffixes.reserve(until - from);
+      StateOf tail(part);
+      tail.reset();
+      std::int32_t end = run.end;
+      for (std::uint32_t i = until; i-- > from;) {
+        if (run.at[i] < end) {
+          StateOf more(part);
+          more.reset();
+          fold(part, more.get(), run.lower, run.at[i], end - run.at[i]);
+          part.absorb(more.get(), tail.get());
+          tail.assign(more.get());
+          end = run.at[i];
+        }
+        suffixes.emplace_back(part);
+        suffixes.back().assign(tail.get());
+      }
+      std::int32_t folded = from == 0 ? run.from : run.up[from - 1];
+      for (std::uint32_t i = from; i < until; ++i) {
+        if (folded < run.up[i]) {
+          fold(part, run.back, run.upper, folded, run.up[i] - folded);
+          folded = run.up[i];
+        }
+        StateOf& whole = suffixes[until - 1 - i];
+        part.absorb(whole.get(), run.back);
+        run.sink->put(run.rows[i], whole.get(), run.held[i]);
+      }
+    }
+  }
+
+  static std::shared_ptr<const Kernel> of(const Algebra& algebra) {
+    return std::make_shared<const Kernel>(Kernel{algebra, fold, run});
+  }
+};
+
+// A part that is answered from the rows of its windows.
+inline Part walking_part(std::vector<std::uint32_t> columns, std::uint32_t presence = kAlways) {
+  Algebra nothing{};
+  nothing.plain = true;
+  Part part;
+  part.own_kernel = std::make_shared<const Kernel>(Kernel{nothing, nullptr, nullptr});
+  part.kernel = part.own_kernel.get();
+  part.columns = std::move(columns);
+  part.presence = presence;
+  part.walks = true;
+  return part;
+}
 
 template <class Op>
 Part part_of(Op op, std::vector<std::uint32_t> columns, std::uint32_t presence = kAlways) {

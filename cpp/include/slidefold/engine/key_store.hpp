@@ -41,8 +41,10 @@ class KeyStores final : LeafWatch {
 
   // Puts a row behind all that are not behind it; `after(leaf, row)` tells whether a row of equal
   // time comes after the new one.
+  // Returns how many rows are before it.
   template <class After>
-  void insert(KeyStore& store, const Rows& rows, std::size_t row, After&& after) {
+  std::uint64_t insert(KeyStore& store, const Rows& rows, std::size_t row, After&& after) {
+    std::uint64_t rank = store.size;
     const Time t = rows.times[row];
     Leaf* tail = store.tail;
     if (tail == nullptr || tail->newest() < t ||
@@ -53,12 +55,15 @@ class KeyStores final : LeafWatch {
         const Time other = leaf->times()[i];
         return other < t || (other == t && !after(leaf, i));
       });
+      rank = trees_.rank(store, place);
       insert_late(store, place, rows, row);
+      if (rank < store.answered) ++store.answered;
     }
     if (store.height > 0 && store.block == nullptr) {
       store.block = layout_.make();
       if (store.block == nullptr) throw std::bad_alloc();
     }
+    return rank;
   }
 
   void erase(KeyStore& store, const Place& place) {
@@ -100,11 +105,21 @@ class KeyStores final : LeafWatch {
     store.answered = 0;
     settle(store);
   }
+  // The cursors have to be made again.
   void forget(KeyStore& store) {
     if (store.block == nullptr) return;
     for (std::size_t w = 0; w < layout_.windows(); ++w)
       layout_.cursor(store.block, w).valid = false;
   }
+  // The same for the multisets, after a failure that may have left them half way.
+  void forget_all(KeyStore& store) {
+    forget(store);
+    each_order(store, [&](std::size_t p, OrderWindow& window) {
+      nodes_.part(p).order->free(window.set);
+      window = {};
+    });
+  }
+  std::size_t block_bytes() const { return layout_.bytes(); }
 
   void check(const KeyStore& store) {
     TreeCheck(nodes_, store).run();
@@ -178,11 +193,11 @@ class KeyStores final : LeafWatch {
   bool absorb(std::byte* block, std::size_t w, Cursor& cursor, const Place& place) {
     const auto& parts = layout_.parts(w);
     for (const std::size_t p : parts) {
-      if (!nodes_.part(p).commutative) return false;
+      if (nodes_.part(p).folds() && !nodes_.part(p).commutative) return false;
     }
     cursor.valid = false;  // should a part fail
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (nodes_.part(parts[k]).order != nullptr) continue;
+      if (!nodes_.part(parts[k]).folds()) continue;
       folds_.fold_rows(parts[k], layout_.state(block, w, k), place.leaf, place.at, place.at + 1);
     }
     ++cursor.behind;
@@ -228,7 +243,7 @@ class KeyStores final : LeafWatch {
     const auto& parts = layout_.parts(w);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Part& part = nodes_.part(parts[k]);
-      if (part.algebra().same == nullptr || part.order != nullptr) continue;
+      if (!part.folds() || part.algebra().same == nullptr) continue;
       StateOf truth(part);
       truth.reset();
       for (const Leaf* leaf = cursor.lower->next; leaf != nullptr; leaf = leaf->next) {

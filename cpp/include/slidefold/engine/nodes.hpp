@@ -101,6 +101,7 @@ class Nodes {
 
   const Shape& shape() const { return shape_; }
   const Part& part(std::size_t p) const { return shape_.parts[p]; }
+  void set_idle(std::size_t p, bool idle) { shape_.parts[p].idle = idle; }
   std::size_t bytes() const { return bytes_; }
 
   // ---- leaves

@@ -1,7 +1,8 @@
 // What a store folds: an operator over some of its columns, known only at run time.
 //
 // Layout: a Kernel is a table of functions over raw states and runs of values; a Part is a kernel
-//   with its operator, the columns that it reads and the presence bit of the rows that count.
+//   with its operator, the columns that it reads and the presence bit of the rows that count. A
+//   part that walks has no states: its result is made of the rows of a window, such as a list.
 // Invariants: I1 the functions are thread-safe and keep no statics. I2 fold and run take rows in
 //   time order, oldest first. I3 a state that owns memory is constructed before it is used and
 //   destroyed once.
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -50,12 +52,13 @@ struct Run {
   Sink* sink;
 };
 
+struct Part;
 struct Kernel {
   Algebra algebra;
   // Folds `count` rows from `first` on into a state.
-  void (*fold)(const void* context, void* state, const void* const* columns, std::int32_t first,
+  void (*fold)(const Part& part, void* state, const void* const* columns, std::int32_t first,
                std::int32_t count);
-  void (*run)(const void* context, const Run& run);
+  void (*run)(const Part& part, const Run& run);
 };
 
 struct OrderKernel;  // orders.hpp
@@ -67,8 +70,17 @@ struct Part {
   std::vector<std::uint32_t> columns;
   std::uint32_t presence = kAlways;
   bool commutative = false;
+  bool walks = false;  // answered from the rows of a window: it has no states
+  bool idle = false;   // nobody asks for it at the moment
+
+  // Of operators known only at run time: makes the state of one row, with what it needs for that.
+  void (*lift)(const Part& part, const void* const* columns, std::int32_t row, void* out) = nullptr;
+  std::shared_ptr<const void> reads;
+  std::shared_ptr<const Kernel> own_kernel;
 
   const Algebra& algebra() const { return kernel->algebra; }
+  // Whether windows keep a state of it.
+  bool folds() const { return order == nullptr && !walks && !idle; }
   // Whether states lie where they are kept; else there is a pointer to them.
   bool inside() const { return algebra().plain && algebra().size <= 64; }
   std::size_t slot_bytes() const { return inside() ? (algebra().size + 7) / 8 * 8 : sizeof(void*); }
@@ -78,13 +90,15 @@ struct Part {
     const Algebra& a = algebra();
     if (a.absorb != nullptr) {
       a.absorb(context.get(), older, newer);
-    } else if (a.plain) {
-      a.combine(context.get(), older, newer, older);  // plain operators read before they write
+    } else if (inside()) {
+      alignas(16) std::byte both[64];
+      a.combine(context.get(), older, newer, both);
+      std::memcpy(older, both, a.size);
     } else {
       AnyState both(&a);
       a.combine(context.get(), older, newer, both.get());
       both.filled();
-      a.destroy(older);
+      if (!a.plain) a.destroy(older);
       a.copy(both.get(), older);
     }
   }
@@ -117,8 +131,12 @@ class StateOf {
     full_ = true;
   }
   void assign(const void* state) {
+    fill([&](void* out) { part_->algebra().copy(state, out); });
+  }
+  template <class Fill>
+  void fill(Fill&& fill) {
     clear();
-    part_->algebra().copy(state, room_);
+    fill(room_);
     full_ = true;
   }
   void* get() { return room_; }

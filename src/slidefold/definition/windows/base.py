@@ -41,6 +41,14 @@ class WindowKind(ABC):
     def text(self, default: str | None) -> str:
         """Return the window as source code, without `closed` if it equals the default."""
 
+    @abstractmethod
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order.
+
+        The time column has this clock, the rows have this Arrow schema. `walks` names the column
+        that decides, if it is not the time column.
+        """
+
     def reach(self, clock: Clock) -> tuple[int, int] | None:
         """Return the reach in clock steps: at t the window is `t - reach[0]` to `t - reach[1]`.
 

@@ -8,11 +8,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from slidefold import _native
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing
-from slidefold.definition.windows.clock import Given, Length
+from slidefold.definition.windows.clock import Clock, Given, Length
 from slidefold.definition.windows.closed import CLOSED
 from slidefold.definition.windows.counted import counted
 from slidefold.definition.windows.durations import nanoseconds, plain_length
@@ -56,6 +57,21 @@ class Delta(WindowKind):
     def closing(self, closed: str, *, settled: bool = True) -> Delta:
         """Return the window with this `closed`."""
         return replace(self, closed=closed)
+
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order."""
+        kind = schema.field(self.on).type
+        walked, _ = counted(self.on, pa.array([], kind), floats=True)
+        span, exact = walked.steps(self.range, f"the range {self.range!r}")
+        real = walked.kind == "double"
+        return {
+            "kind": "delta",
+            "walks": self.on,
+            "range": float(span) if real else int(span),
+            "real": real,
+            "keeps_start": self.closed in ("left", "both") or not exact,
+            "keeps_end": self.closed in ("right", "both"),
+        }
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; it includes rows of equal time, but no later rows."""

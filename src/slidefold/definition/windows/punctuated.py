@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call
+from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, run_ends, run_starts
 from slidefold.errors import ValueTypeError, WindowError
 
@@ -27,6 +29,10 @@ class Punctuated(WindowKind):
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
         """The input columns that the window reads."""
         return (self.column,)
+
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order."""
+        return {"kind": "mark", "walks": self.column}
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window so far, including its peers up to a marked one."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
+from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.closed import UNSAID
 from slidefold.definition.windows.sorted_rows import Frames, SortedRows
 from slidefold.errors import WindowError
@@ -45,6 +46,10 @@ class Rows(WindowKind):
     def rule(self) -> dict[str, Any]:
         """Return the window as the plain values that the native core takes."""
         return {"timed": False, "rows": self.n, "keeps_end": self.closed == "right"}
+
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order."""
+        return {"kind": "rows", "most": self.n, "with_row": self.closed == "right"}
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window: the last n rows, or the n rows before the current one."""

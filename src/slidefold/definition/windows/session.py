@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ class Session(WindowKind):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", checked_length(self.gap, "session", "gap"))
+
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order."""
+        return {"kind": "session", "gap": self.silence(clock)}
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's session so far, including its peers."""

@@ -96,6 +96,11 @@ class Time(WindowKind):
         keeps_start = self.closed in ("left", "both") or not exact
         return int(span) - (not keeps_start), int(self.closed not in ("right", "both"))
 
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order."""
+        oldest, newest = self.reach(clock)
+        return {"kind": "time", "oldest": oldest, "newest": newest}
+
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; rows of equal time see each other."""
         return _native.time_frames(rows.starts, rows.times, *self.native_rule(rows.clock))

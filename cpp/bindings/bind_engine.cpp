@@ -1,0 +1,956 @@
+// The engine of arrival order, as Python sees it: a definition that Python has compiled into plain
+// values, batches of Arrow columns or single rows in, results out.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <numeric>
+
+#include "engine_outputs.hpp"
+#include "family.hpp"
+#include "order.hpp"
+#include "signals.hpp"
+#include "turns.hpp"
+
+namespace slidefold::bindings {
+namespace {
+
+using engine::Engine;
+using engine::Part;
+using engine::Time;
+using Int64s = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+
+// ---- the program
+
+const ArrowSchema& schema_in(nb::handle capsule) {
+  auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_schema"));
+  if (schema == nullptr) throw nb::python_error();
+  return *schema;
+}
+
+engine::Type type_in(const ArrowSchema& schema) {
+  const auto type = engine::type_of(schema);
+  if (!type) fail("ValueTypeError", std::string("the engine has no columns of ") + schema.format);
+  return *type;
+}
+
+template <class Value>
+Value at(nb::handle given, const char* name) {
+  return nb::cast<Value>(nb::object(given[name]));
+}
+
+// What lift needs of an operator whose values are Python objects: how to make them.
+struct ObjectRow {
+  struct Field {
+    engine::Type type;
+    std::string format;
+    char code;
+    std::uint8_t bytes;
+  };
+  std::vector<Field> fields;
+  const PortTable* port;
+
+  nb::object value(const Field& field, Word word) const {
+    switch (field.code) {
+      case 'f': {
+        if (field.bytes == 8) return nb::float_(std::bit_cast<double>(word));
+        float narrow = 0;
+        std::memcpy(&narrow, &word, sizeof narrow);
+        return nb::float_(static_cast<double>(narrow));
+      }
+      case 'b':
+        return nb::bool_(word != 0);
+      case 'u':
+        return nb::steal(PyLong_FromUnsignedLongLong(word));
+      case 'i': {  // the lowest bytes, signed
+        const int unused = 64 - 8 * field.bytes;
+        return nb::steal(PyLong_FromLongLong(static_cast<std::int64_t>(word << unused) >> unused));
+      }
+      default:
+        return nb::steal(object_of(field.type, field.format, word));
+    }
+  }
+  static void lift(const Part& part, const void* const* columns, std::int32_t row, void* out) {
+    const auto& self = *static_cast<const ObjectRow*>(part.reads.get());
+    const auto word = [&](std::size_t i) { return static_cast<const Word*>(columns[i])[row]; };
+    nb::object given;
+    if (self.fields.size() == 1) {
+      given = self.value(self.fields[0], word(0));
+    } else {
+      nb::list values;
+      for (std::size_t i = 0; i < self.fields.size(); ++i) {
+        values.append(self.value(self.fields[i], word(i)));
+      }
+      given = nb::steal(PyList_AsTuple(values.ptr()));
+    }
+    self.port->lift(part.context.get(), given.ptr(), out);
+  }
+};
+
+template <class Op>
+const engine::Kernel* static_kernel() {
+  return engine::KernelOf<Op>::table();
+}
+
+// The kernel of an operator that is common enough for loops of its own.
+const engine::Kernel* kernel_of(const Spec& spec) {
+  if (const auto* kernel =
+          with_hot_operator(spec, [](auto op) { return static_kernel<decltype(op)>(); })) {
+    return kernel;
+  }
+  if (spec.dtype == "int64" && !spec.keeps_nulls) {
+    if (spec.name == "first") return static_kernel<AtEnd<End::kFirst, std::int64_t>>();
+    if (spec.name == "last") return static_kernel<AtEnd<End::kLast, std::int64_t>>();
+  }
+  return nullptr;
+}
+
+// The keys of texts in order.
+struct TextKeys {
+  struct Key {
+    const engine::Text* text = nullptr;
+    bool operator==(const Key& other) const { return text == other.text; }
+    bool operator<(const Key& other) const { return text->view() < other.text->view(); }
+    bool operator<=(const Key& other) const { return !(other < *this); }
+    bool operator>=(const Key& other) const { return !(*this < other); }
+  };
+  static Key key(Word word) { return {engine::text_at(word)}; }
+  static Word word(Key key) { return reinterpret_cast<Word>(key.text); }
+};
+
+struct EngineCore {
+  Turns turns;
+  engine::Pool pool;
+  Inputs inputs;
+  std::unique_ptr<Engine> engine;
+  std::vector<std::unique_ptr<Output>> outputs;
+  std::vector<std::string> names;  // of the outputs
+  std::vector<std::unique_ptr<Counts>> counters;
+  struct Fan final : engine::Sink {
+    std::vector<engine::Sink*> sinks;
+    void put(std::size_t row, const void* state, std::uint64_t held) override {
+      for (engine::Sink* sink : sinks) sink->put(row, state, held);
+    }
+  };
+  std::vector<std::unique_ptr<Fan>> fans;
+  struct Holes {
+    bool seen = false;
+    std::vector<std::size_t> parts;  // that count
+  };
+  std::vector<std::unique_ptr<Holes>> holes;  // by presence
+  std::vector<std::size_t> asked_delta;       // the inputs of delta windows, by window; ~0 for none
+  bool needs_gil = false;
+  bool waits = false;  // rows wait for the watermark
+  bool again = false;  // rows that a batch changes are answered once more
+  std::optional<Time> watermark, newest;
+  std::uint64_t seen = 0;
+  std::vector<std::uint32_t> out;
+  std::vector<std::uint8_t> taken;
+  // What a batch changes besides its rows, once Python has made columns of its results.
+  struct Step {
+    std::optional<Time> watermark, newest;
+    std::uint64_t seen = 0;
+  };
+  std::optional<Step> open;
+};
+
+Part part_in(EngineCore& core, nb::handle given) {
+  const auto kind = at<std::string>(given, "kind");
+  const auto columns = at<std::vector<std::uint32_t>>(given, "columns");
+  const auto presence = nb::cast<std::int64_t>(nb::object(given["presence"]));
+  const std::uint32_t bit = presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence);
+  if (kind == "walk") return engine::walking_part(columns, bit);
+  if (kind == "order") {
+    const auto keys = at<std::string>(given, "keys");
+    if (keys == "real") return engine::order_part<engine::RealKeys>(columns[0], bit);
+    if (keys == "text") return engine::order_part<TextKeys>(columns[0], bit);
+    return engine::order_part<engine::WholeKeys>(columns[0], bit);
+  }
+  const Spec spec = spec_from(given["op"]);
+  const ErasedOperator erased = erase(spec, false);
+  Part part;
+  part.context = erased.op.context;
+  part.columns = columns;
+  part.presence = bit;
+  part.commutative = at<bool>(given, "commutative");
+  part.kernel = kernel_of(spec);
+  if (part.kernel == nullptr) {
+    part.own_kernel = engine::ErasedKernel::of(*erased.op.algebra);
+    part.kernel = part.own_kernel.get();
+  }
+  const PortTable& port = ports(erased.op);
+  part.lift = port.lift_words;
+  if (part.lift == nullptr) {
+    auto row = std::make_shared<ObjectRow>();
+    row->port = &port;
+    for (const std::uint32_t c : columns) {
+      const Stored& stored = core.inputs.stored[c];
+      const Input& input = core.inputs.inputs[stored.input];
+      row->fields.push_back({input.type, input.format, stored.code, stored.bytes});
+    }
+    part.reads = row;
+    part.lift = ObjectRow::lift;
+    core.needs_gil = true;
+  }
+  return part;
+}
+
+engine::Rule rule_in(nb::handle given) {
+  const auto kind = at<std::string>(given, "kind");
+  if (kind == "time") {
+    return engine::TimeRule{at<std::int64_t>(given, "oldest"), at<std::int64_t>(given, "newest")};
+  }
+  if (kind == "rows") {
+    return engine::RowsRule{at<std::uint64_t>(given, "most"), at<bool>(given, "with_row")};
+  }
+  if (kind == "session") return engine::SessionRule{at<std::int64_t>(given, "gap")};
+  if (kind == "mark") return engine::MarkRule{at<std::uint32_t>(given, "column")};
+  const auto column = at<std::uint32_t>(given, "column");
+  const bool start = at<bool>(given, "keeps_start"), end = at<bool>(given, "keeps_end");
+  if (at<bool>(given, "real")) {
+    return engine::DeltaRule<double>{column, at<double>(given, "range"), start, end};
+  }
+  return engine::DeltaRule<std::int64_t>{column, at<std::int64_t>(given, "range"), start, end};
+}
+
+void read_type(Output& output, nb::handle capsule) {
+  const ArrowSchema& schema = schema_in(capsule);
+  output.format = schema.format;
+  if (output.format == "+l" || output.format == "+L") {
+    output.list = true;
+    output.item_format = schema.children[0]->format;
+    output.item_type = type_in(*schema.children[0]);
+  } else {
+    output.type = type_in(schema);
+  }
+}
+
+void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>& ops) {
+  auto output = std::make_unique<Output>();
+  const auto source = at<std::string>(given, "source");
+  using Source = Output::Source;
+  output->source = source == "count"      ? Source::kCount
+                   : source == "quantile" ? Source::kQuantile
+                   : source == "collect"  ? Source::kCollect
+                   : source == "distinct" ? Source::kDistinct
+                   : source == "concat"   ? Source::kConcat
+                                          : Source::kFold;
+  output->least = at<std::uint64_t>(given, "least");
+  output->scale = at<double>(given, "scale");
+  output->times = at<std::int64_t>(given, "times");
+  output->shifted = at<bool>(given, "shifted");
+  output->objects = at<bool>(given, "objects");
+  output->records = at<bool>(given, "records");
+  const auto part = at<std::size_t>(given, "part");
+  output->op = ops[part];
+  if (output->source == Source::kFold) output->when_empty = ports(output->op).when_empty;
+  if (output->objects) core.needs_gil = true;
+  if (output->records) {
+    output->type.kind = engine::Kind::kText;
+    output->type.layout = 'o';
+    output->format = "z";
+  } else if (!output->objects) {
+    read_type(*output, given["type"]);
+  }
+  if (output->source == Source::kQuantile) {
+    output->quantile = {at<double>(given, "q"), between_from(at<std::string>(given, "between"))};
+    output->real_keys = at<bool>(given, "real_keys");
+    output->between_whole = at<bool>(given, "between_whole");
+    output->between_reals = at<bool>(given, "between_reals");
+    output->decimals = at<std::int32_t>(given, "decimals");
+  }
+  core.names.push_back(at<std::string>(given, "name"));
+  core.outputs.push_back(std::move(output));
+}
+
+void build(EngineCore& core, nb::dict given) {
+  Inputs& inputs = core.inputs;
+  for (const nb::handle one : nb::object(given["inputs"])) {
+    Input input;
+    input.name = at<std::string>(one, "name");
+    input.column = at<std::size_t>(one, "column");
+    const nb::object capsule = one["type"];
+    const ArrowSchema& schema = schema_in(capsule);
+    input.type = type_in(schema);
+    input.format = schema.dictionary != nullptr ? schema.dictionary->format : schema.format;
+    inputs.inputs.push_back(std::move(input));
+  }
+  inputs.time = at<std::uint32_t>(given, "time");
+  inputs.keys = at<std::vector<std::uint32_t>>(given, "keys");
+  for (const nb::handle one : nb::object(given["columns"])) {
+    const auto reading = at<std::string>(one, "reading");
+    Stored stored{at<std::uint32_t>(one, "input"), Reading::kRaw, 0, 8, {}};
+    if (reading == "flag") stored.reading = Reading::kFlag;
+    if (reading == "real") stored.reading = Reading::kReal;
+    if (reading == "shifted") stored.reading = Reading::kShifted;
+    if (reading == "latin") stored.reading = Reading::kLatin;
+    if (reading == "code") {
+      stored.reading = Reading::kCode;
+      const auto code = at<std::string>(one, "code");
+      stored.code = code[0];
+      stored.bytes = static_cast<std::uint8_t>(code[1] - '0');
+      stored.complaint = at<std::string>(one, "complaint");
+    }
+    inputs.stored.push_back(std::move(stored));
+  }
+  inputs.presences = at<std::vector<std::vector<std::uint32_t>>>(given, "presences");
+  core.waits = at<bool>(given, "waits");
+  core.again = at<bool>(given, "again");
+
+  engine::Program program;
+  if (core.waits || core.again) {
+    inputs.number = static_cast<std::uint32_t>(inputs.stored.size());
+    inputs.stored.push_back({0, Reading::kRaw, 0, 8, {}});
+    program.number = inputs.number;
+  }
+  program.shape.columns = static_cast<std::uint32_t>(inputs.stored.size());
+  program.shape.presences = static_cast<std::uint32_t>(inputs.presences.size());
+  program.key_words = inputs.keys.size() + 1;
+  for (std::uint32_t k = 0; k < inputs.keys.size(); ++k) {
+    const engine::Kind kind = inputs.inputs[inputs.keys[k]].type.kind;
+    if (kind == engine::Kind::kText || kind == engine::Kind::kDecimal) {
+      program.text_keys.push_back(k);
+    }
+  }
+  for (std::uint32_t c = 0; c < inputs.stored.size(); ++c) {
+    if (c == inputs.number) continue;
+    const Stored& stored = inputs.stored[c];
+    const engine::Kind kind = inputs.inputs[stored.input].type.kind;
+    const bool text = kind == engine::Kind::kText || kind == engine::Kind::kDecimal;
+    if (stored.reading == Reading::kLatin || (text && stored.reading == Reading::kRaw)) {
+      program.text_columns.push_back(c);
+    }
+  }
+  std::vector<ErasedOp> ops;
+  for (const nb::handle one : nb::object(given["parts"])) {
+    Part part = part_in(core, one);
+    part.idle = at<bool>(one, "counts");
+    ErasedOp op;
+    if (at<std::string>(one, "kind") == "fold") op = erase(spec_from(one["op"]), false).op;
+    // The operator and the part share one context.
+    if (op.context != nullptr) op.context = part.context;
+    ops.push_back(op);
+    program.shape.parts.push_back(std::move(part));
+  }
+  for (std::size_t p = 0; p < inputs.presences.size(); ++p) {
+    core.holes.push_back(std::make_unique<EngineCore::Holes>());
+  }
+  std::size_t number = 0;
+  for (const nb::handle one : nb::object(given["parts"])) {
+    const auto presence = nb::cast<std::int64_t>(nb::object(one["presence"]));
+    if (at<bool>(one, "counts")) {
+      core.holes[static_cast<std::size_t>(presence)]->parts.push_back(number);
+    }
+    ++number;
+  }
+  for (const nb::handle one : nb::object(given["outputs"])) add_output(core, one, ops);
+  struct Wired {
+    std::size_t window, k;
+    engine::Sink* sink;
+  };
+  std::vector<Wired> wires;
+  std::size_t w = 0;
+  for (const nb::handle one : nb::object(given["windows"])) {
+    engine::Window window{rule_in(one), at<std::vector<std::size_t>>(one, "parts")};
+    std::vector<std::unique_ptr<EngineCore::Fan>> sinks;
+    std::vector<Counts*> counting(window.parts.size(), nullptr);
+    for (std::size_t k = 0; k < window.parts.size(); ++k) {
+      auto fan = std::make_unique<EngineCore::Fan>();
+      if (program.shape.parts[window.parts[k]].idle) {
+        core.counters.push_back(std::make_unique<Counts>());
+        counting[k] = core.counters.back().get();
+        fan->sinks.push_back(counting[k]);
+      }
+      sinks.push_back(std::move(fan));
+    }
+    for (const nb::handle use :
+         nb::object(one["uses"])) {  // (output, place of its part, of counts)
+      Output& output = *core.outputs[nb::cast<std::size_t>(use[0])];
+      const auto k = nb::cast<std::size_t>(use[1]);
+      const auto count = nb::cast<std::int64_t>(use[2]);
+      sinks[k]->sinks.push_back(&output);
+      if (count >= 0) {
+        const Part& counts = program.shape.parts[window.parts[static_cast<std::size_t>(count)]];
+        output.counts = counting[static_cast<std::size_t>(count)];
+        output.counted = &core.holes[counts.presence]->seen;
+      }
+      const Part& part = program.shape.parts[window.parts[k]];
+      output.presence = part.presence;
+      if (part.walks) {
+        output.walked = part.columns[0];
+        if (part.columns.size() > 1) output.flags = part.columns[1];
+      }
+    }
+    for (std::size_t k = 0; k < sinks.size(); ++k) {
+      wires.push_back({w, k, sinks[k].get()});
+      core.fans.push_back(std::move(sinks[k]));
+    }
+    const auto walks = nb::cast<std::int64_t>(nb::object(one["asks"]));
+    core.asked_delta.push_back(walks < 0 ? ~std::size_t{0} : static_cast<std::size_t>(walks));
+    program.windows.push_back(std::move(window));
+    ++w;
+  }
+  for (const nb::handle one : nb::object(given["ties"])) {
+    const auto presence = nb::cast<std::int64_t>(nb::object(one[1]));
+    const auto column = nb::cast<std::uint32_t>(nb::object(one[0]));
+    const engine::Type& type = inputs.inputs[inputs.stored[column].input].type;
+    engine::Compare how = engine::Compare::kWhole;
+    if (type.kind == engine::Kind::kUnsigned) how = engine::Compare::kUnsigned;
+    if (type.kind == engine::Kind::kReal) how = engine::Compare::kReal;
+    if (type.kind == engine::Kind::kText) how = engine::Compare::kText;
+    if (type.kind == engine::Kind::kDecimal) how = engine::Compare::kDecimal;
+    program.ties.push_back(
+        {column, presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence), how});
+  }
+  core.engine = std::make_unique<Engine>(std::move(program));
+  for (const auto& wire : wires) core.engine->set_sink(wire.window, wire.k, wire.sink);
+  for (const auto& output : core.outputs) output->nodes = &core.engine->nodes();
+  for (const nb::handle one : nb::object(given["rising"])) {
+    const auto column = nb::cast<std::uint32_t>(nb::object(one[0]));
+    const auto presence = nb::cast<std::uint32_t>(nb::object(one[1]));
+    const engine::Type& type = inputs.inputs[inputs.stored[column].input].type;
+    core.engine->require_rising_column(column, presence, type.kind == engine::Kind::kReal);
+  }
+}
+
+// ---- rows in, results out
+
+void reset(EngineCore& core, std::size_t rows) {
+  for (const auto& output : core.outputs) output->reset(rows);
+  for (const auto& counts : core.counters) counts->found.assign(rows, 0);
+}
+
+// From the first null on, the values of windows are counted.
+void see_holes(EngineCore& core) {
+  for (std::size_t p = 0; p < core.holes.size(); ++p) {
+    EngineCore::Holes& holes = *core.holes[p];
+    if (holes.seen || !core.inputs.has_holes(p)) continue;
+    holes.seen = true;
+    for (const std::size_t part : holes.parts) core.engine->set_idle(part, false);
+  }
+}
+
+// Places of rows in order of time.
+void in_time_order(const std::vector<Time>& times, const std::vector<std::uint8_t>& taken,
+                   std::vector<std::int64_t>& order, std::vector<std::uint32_t>& out) {
+  order.clear();
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (taken[i] != 0) order.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto before = [&](std::int64_t a, std::int64_t b) {
+    return times[static_cast<std::size_t>(a)] < times[static_cast<std::size_t>(b)];
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::stable_sort(order.begin(), order.end(), before);
+  }
+  out.assign(times.size(), 0);
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    out[static_cast<std::size_t>(order[place])] = static_cast<std::uint32_t>(place);
+  }
+}
+
+struct Answered {
+  std::vector<std::int64_t> rows;  // numbers of the rows that have results, in order
+  std::vector<std::int64_t> late;  // of the batch
+  std::size_t pushed = 0;          // how many rows of the batch were taken
+};
+
+// Answers what has become final; rows in order of time and arrival.
+void answer_due(EngineCore& core, Time until, Answered& answered) {
+  Engine& engine = *core.engine;
+  const std::vector<engine::Waiting>& due = engine.due(until);
+  reset(core, due.size());
+  std::vector<std::uint32_t> order(due.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return due[a].slot < due[b].slot; });
+  std::vector<std::uint32_t> outs;
+  for (std::size_t i = 0; i < order.size();) {
+    const engine::Slot slot = due[order[i]].slot;
+    std::size_t end = i;
+    while (end < order.size() && due[order[end]].slot == slot) ++end;
+    outs.assign(order.begin() + static_cast<std::ptrdiff_t>(i),
+                order.begin() + static_cast<std::ptrdiff_t>(end));
+    // Peers may be in another order than they came.
+    std::vector<std::uint32_t> by_number;
+    std::size_t k = 0;
+    const std::uint32_t column = engine.program().number;
+    engine.each_row(
+        slot, engine.answered(slot), end - i, [&](const engine::Leaf* leaf, std::int32_t at) {
+          const Word number = leaf->column(column)[at];
+          if (due[outs[k]].number != number) {
+            if (by_number.empty()) {
+              by_number.assign(order.begin() + static_cast<std::ptrdiff_t>(i),
+                               order.begin() + static_cast<std::ptrdiff_t>(end));
+              std::sort(by_number.begin(), by_number.end(), [&](std::uint32_t a, std::uint32_t b) {
+                return due[a].number < due[b].number;
+              });
+            }
+            outs[k] = *std::lower_bound(
+                by_number.begin(), by_number.end(), number,
+                [&](std::uint32_t a, Word sought) { return due[a].number < sought; });
+          }
+          ++k;
+        });
+    engine.answer_next(slot, outs);
+    i = end;
+  }
+  answered.rows.reserve(due.size());
+  for (const engine::Waiting& row : due) {
+    answered.rows.push_back(static_cast<std::int64_t>(row.number));
+  }
+}
+
+// Answers new rows, and those after them that they may have changed.
+void answer_changed(EngineCore& core, Answered& answered) {
+  Engine& engine = *core.engine;
+  struct Again {
+    engine::Slot slot;
+    std::uint64_t rank;
+    std::size_t first;
+  };
+  std::vector<Again> again;
+  std::vector<Time> times;
+  engine.each_changed([&](engine::Slot slot, std::uint64_t rank) {
+    const std::uint64_t from = engine.first_peer(slot, rank);
+    again.push_back({slot, from, times.size()});
+    engine.each_row(slot, from, engine.size(slot) - from,
+                    [&](const engine::Leaf* leaf, std::int32_t i) {
+                      times.push_back(leaf->times()[i]);
+                      answered.rows.push_back(
+                          static_cast<std::int64_t>(leaf->column(engine.program().number)[i]));
+                    });
+  });
+  // In order of time and arrival.
+  std::vector<std::uint32_t> order(times.size()), place(times.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return times[a] != times[b] ? times[a] < times[b] : answered.rows[a] < answered.rows[b];
+  });
+  std::vector<std::int64_t> numbers(times.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = static_cast<std::uint32_t>(i);
+    numbers[i] = answered.rows[order[i]];
+  }
+  reset(core, times.size());
+  for (std::size_t g = 0; g < again.size(); ++g) {
+    const std::size_t end = g + 1 < again.size() ? again[g + 1].first : times.size();
+    engine.answer_again(again[g].slot, again[g].rank,
+                        {place.data() + again[g].first, place.data() + end});
+  }
+  answered.rows = std::move(numbers);
+}
+
+void undo(EngineCore& core) {
+  if (core.open) core.engine->undo();
+  core.open.reset();
+}
+
+void commit(EngineCore& core) {
+  if (!core.open) return;
+  core.watermark = core.open->watermark;
+  core.newest = core.open->newest;
+  core.seen = core.open->seen;
+  core.open.reset();
+  core.engine->commit(core.watermark ? &*core.watermark : nullptr);
+}
+
+// Takes the rows that Inputs has read, and moves the watermark; commit() or undo() follows.
+Answered take(EngineCore& core, std::optional<Time> given_watermark, std::optional<Time> lateness) {
+  Answered answered;
+  Engine& engine = *core.engine;
+  const Engine::Given given = core.inputs.given(core.pool, core.seen);
+  const Input& clock = core.inputs.inputs[core.inputs.time];
+  core.taken.assign(given.count, 1);
+  std::optional<Time> newest;
+  for (std::size_t i = 0; i < given.count; ++i) {
+    const bool late = clock.valid[i] == 0 || (core.watermark && given.times[i] <= *core.watermark);
+    if (late) {
+      core.taken[i] = 0;
+      answered.late.push_back(static_cast<std::int64_t>(i));
+    } else {
+      newest = newest ? std::max(*newest, given.times[i]) : given.times[i];
+    }
+  }
+  answered.pushed = given.count - answered.late.size();
+  std::optional<Time> moved = given_watermark;
+  if (lateness && newest) {
+    Time mark = 0;
+    if (!__builtin_sub_overflow(*newest, *lateness, &mark)) moved = mark;
+  }
+  if (!moved || (core.watermark && *moved < *core.watermark)) moved = core.watermark;
+  see_holes(core);
+  try {
+    engine.insert(given, answered.late.empty() ? nullptr : core.taken.data());
+    if (core.waits) {
+      engine.wait(given, core.seen);
+      if (moved) answer_due(core, *moved, answered);
+    } else if (core.again) {
+      answer_changed(core, answered);
+    } else {
+      in_time_order(core.inputs.times(), core.taken, answered.rows, core.out);
+      reset(core, answered.pushed);
+      engine.answer_inserted(core.out.data());
+    }
+  } catch (...) {
+    engine.undo();
+    throw;
+  }
+  if (core.newest && (!newest || *newest < *core.newest)) newest = core.newest;
+  core.open = EngineCore::Step{moved, newest, core.seen + given.count};
+  return answered;
+}
+
+std::string named(const EngineCore& core, std::uint32_t column) {
+  return "the column '" + core.inputs.inputs[core.inputs.stored[column].input].name + "'";
+}
+
+[[noreturn]] void fail_at(const char* kind, const std::string& sentence, std::size_t row) {
+  const nb::object made = nb::module_::import_("slidefold.errors").attr(kind)(sentence);
+  const nb::object error = made.attr("at")(row);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+Answered took(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness) {
+  try {
+    if (core.needs_gil) {
+      return take(core, watermark, lateness);
+    }
+    const nb::gil_scoped_release without_gil;
+    return take(core, watermark, lateness);
+  } catch (const engine::Falls& falls) {
+    fail_at("TimeOrderError",
+            named(core, falls.column) +
+                " of a delta window must not decrease in time order, but it does",
+            falls.row);
+  } catch (const engine::Missing& missing) {
+    fail_at("DataError", named(core, missing.column) + (missing.null ? " is null" : " is NaN"),
+            missing.row);
+  } catch (const std::domain_error& error) {
+    fail("ValueTypeError", error.what());
+  } catch (const std::length_error& error) {
+    fail("DataError", error.what());
+  }
+}
+
+nb::object numbers_of(const std::vector<std::int64_t>& numbers) {
+  auto* data = new std::vector<std::int64_t>(numbers);
+  const nb::capsule owner(
+      data, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  return nb::cast(Int64s(data->data(), {data->size()}, owner));
+}
+
+// The capsules of a record batch.
+nb::object exported(engine::Column batch) {
+  auto* schema = new ArrowSchema;
+  auto* array = new ArrowArray;
+  engine::arrow_detail::export_schema(batch, schema);
+  engine::arrow_detail::export_array(std::move(batch), array);
+  const nb::object schema_capsule =
+      nb::steal(PyCapsule_New(schema, "arrow_schema", [](PyObject* c) {
+        auto* held = static_cast<ArrowSchema*>(PyCapsule_GetPointer(c, "arrow_schema"));
+        if (held->release != nullptr) held->release(held);
+        delete held;
+      }));
+  const nb::object array_capsule = nb::steal(PyCapsule_New(array, "arrow_array", [](PyObject* c) {
+    auto* held = static_cast<ArrowArray*>(PyCapsule_GetPointer(c, "arrow_array"));
+    if (held->release != nullptr) held->release(held);
+    delete held;
+  }));
+  return nb::make_tuple(schema_capsule, array_capsule);
+}
+
+// The results as capsules of a record batch, and what Python makes columns of.
+nb::object results_of(EngineCore& core, std::size_t rows) {
+  engine::Column batch;
+  batch.format = "+s";
+  batch.length = static_cast<std::int64_t>(rows);
+  nb::dict others;
+  for (std::size_t i = 0; i < core.outputs.size(); ++i) {
+    Output& output = *core.outputs[i];
+    if (output.objects || output.records) {
+      others[core.names[i].c_str()] = output.raw();
+    } else {
+      batch.children.push_back(output.column(core.names[i]));
+    }
+  }
+  return nb::make_tuple(exported(std::move(batch)), others);
+}
+
+// Answers questions: keys and times, and what delta windows walk, are in the inputs.
+void ask_rows(EngineCore& core, std::optional<Time> now) {
+  const auto answer = [&] {
+    const Engine::Given given = core.inputs.given(core.pool, 0);
+    const Input& clock = core.inputs.inputs[core.inputs.time];
+    reset(core, given.count);
+    std::vector<Word> walked(core.asked_delta.size());
+    for (std::size_t i = 0; i < given.count; ++i) {
+      const bool own = clock.valid[i] != 0;
+      if (!own && !now) continue;  // nothing has come yet
+      for (std::size_t w = 0; w < walked.size(); ++w) {
+        if (core.asked_delta[w] != ~std::size_t{0}) {
+          walked[w] = core.inputs.inputs[core.asked_delta[w]].words[i];
+        }
+      }
+      const engine::Slot slot =
+          core.engine->find(given.keys + i * core.engine->program().key_words);
+      core.engine->ask(slot, own ? given.times[i] : *now, walked.data(),
+                       static_cast<std::uint32_t>(i));
+    }
+  };
+  if (core.needs_gil) return answer();
+  const nb::gil_scoped_release without_gil;
+  answer();
+}
+
+// The results that a row would have, if it came now.
+void peek(EngineCore& core) {
+  Engine& engine = *core.engine;
+  const Engine::Given given = core.inputs.given(core.pool, core.seen);
+  see_holes(core);
+  reset(core, given.count);
+  const std::vector<std::uint32_t> out(given.count, 0);
+  try {
+    engine.insert(given, nullptr);
+    engine.answer_each_inserted(out.data());
+  } catch (...) {
+    engine.undo();
+    throw;
+  }
+  engine.undo();
+}
+
+// The rows that are held, all or up to a time, key by key in window order.
+nb::object held(EngineCore& core, std::optional<Time> until) {
+  const Turn turn(core.turns);
+  Engine& engine = *core.engine;
+  const Inputs& inputs = core.inputs;
+  const std::size_t n = inputs.inputs.size();
+  std::vector<std::vector<Word>> words(n);
+  std::vector<std::vector<std::uint8_t>> valid(n);
+  std::vector<std::size_t> stored(n, ~std::size_t{0}), presence(n, ~std::size_t{0});
+  for (std::size_t c = 0; c < inputs.stored.size(); ++c) {
+    if (c != inputs.number && inputs.stored[c].reading == Reading::kRaw) {
+      stored[inputs.stored[c].input] = c;
+    }
+  }
+  for (std::size_t p = 0; p < inputs.presences.size(); ++p) {
+    if (inputs.presences[p].size() == 1) presence[inputs.presences[p][0]] = p;
+  }
+  std::vector<std::size_t> key(n, ~std::size_t{0});
+  for (std::size_t k = 0; k < inputs.keys.size(); ++k) key[inputs.keys[k]] = k;
+  engine.each_key([&](engine::Slot slot, engine::KeyStore& store) {
+    engine.each_row(slot, 0, store.size, [&](const engine::Leaf* leaf, std::int32_t i) {
+      if (until && leaf->times()[i] > *until) return;
+      for (std::size_t in = 0; in < n; ++in) {
+        bool some = true;
+        Word word = 0;
+        if (in == inputs.time) {
+          word = static_cast<Word>(leaf->times()[i]);
+        } else if (key[in] != ~std::size_t{0}) {
+          word = engine.key(slot)[key[in]];
+          some = (engine.key(slot)[inputs.keys.size()] >> key[in] & 1) == 0;
+        } else {
+          word = leaf->column(static_cast<std::uint32_t>(stored[in]))[i];
+          some = engine.nodes().present(leaf, i, static_cast<std::uint32_t>(presence[in]));
+        }
+        words[in].push_back(word);
+        valid[in].push_back(some ? 1 : 0);
+      }
+    });
+  });
+  engine::Column batch;
+  batch.format = "+s";
+  batch.length = static_cast<std::int64_t>(words[inputs.time].size());
+  for (std::size_t in = 0; in < n; ++in) {
+    engine::Type type = inputs.inputs[in].type;
+    type.dictionary = false;
+    std::string format = inputs.inputs[in].format;
+    if (type.layout == 'v') {  // views come back as large strings
+      type.layout = 'O';
+      format = format == "vu" ? "U" : "Z";
+    }
+    if (type.layout == 'f' && type.width == 2) {  // halves as floats
+      type.width = 4;
+      format = "f";
+    }
+    batch.children.push_back(engine::column_of(format, type, words[in], valid[in]));
+    batch.children.back().name = inputs.inputs[in].name;
+  }
+  return exported(std::move(batch));
+}
+
+void require_whole(EngineCore& core) {
+  if (core.engine == nullptr) fail("StateError", "this engine is not whole");
+  undo(core);  // of a call whose results never became columns
+  core.engine->sweep(core.pool);
+}
+
+nb::object feed(EngineCore& core, nb::handle capsule, std::optional<Time> watermark,
+                std::optional<Time> lateness) {
+  const Turn turn(core.turns);
+  require_whole(core);
+  auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
+  if (array == nullptr) throw nb::python_error();
+  core.inputs.read(core.pool, *array);
+  const Answered answered = took(core, watermark, lateness);
+  nb::object late = nb::none();
+  if (!answered.late.empty()) late = numbers_of(answered.late);
+  return nb::make_tuple(late, numbers_of(answered.rows), results_of(core, answered.rows.size()));
+}
+
+// One row: its values by input. Returns (late, numbers of rows with results).
+nb::object push(EngineCore& core, const nb::tuple& values, std::optional<Time> lateness) {
+  const Turn turn(core.turns);
+  require_whole(core);
+  std::vector<PyObject*> row;
+  for (const nb::handle value : values) row.push_back(value.ptr());
+  if (row.size() != core.inputs.inputs.size()) {
+    fail("ValueTypeError", "expected " + std::to_string(core.inputs.inputs.size()) +
+                               " values, got " + std::to_string(row.size()));
+  }
+  core.inputs.read_row(core.pool, row);
+  const Answered answered = took(core, std::nullopt, lateness);
+  nb::list numbers;
+  for (const std::int64_t number : answered.rows) numbers.append(number);
+  return nb::make_tuple(!answered.late.empty(), numbers);
+}
+
+// The results of a row of the last call, by name.
+nb::dict row_of(EngineCore& core, std::size_t row) {
+  nb::dict found;
+  for (std::size_t i = 0; i < core.outputs.size(); ++i) {
+    found[core.names[i].c_str()] = core.outputs[i]->object(row);
+  }
+  return found;
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  nb::class_<EngineCore>(m, "EngineCore")
+      .def("__init__",
+           [](EngineCore* self, nb::dict program) {
+             new (self) EngineCore{};
+             build(*self, program);
+           })
+      .def("feed", feed, nb::arg("batch"), nb::arg("watermark").none(), nb::arg("lateness").none())
+      .def("push", push, nb::arg("values"), nb::arg("lateness").none())
+      .def("commit",
+           [](EngineCore& core) {
+             const Turn turn(core.turns);
+             commit(core);
+           })
+      .def("undo",
+           [](EngineCore& core) {
+             const Turn turn(core.turns);
+             undo(core);
+           })
+      .def("row", row_of, nb::arg("row"))
+      .def("rows_of",
+           [](EngineCore& core, std::size_t rows) {
+             const Turn turn(core.turns);
+             return results_of(core, rows);
+           })
+      // Rows that are there already: those up to the watermark have been answered.
+      .def(
+          "fill",
+          [](EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
+            const Turn turn(core.turns);
+            require_whole(core);
+            auto* array =
+                static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
+            if (array == nullptr) throw nb::python_error();
+            core.inputs.read(core.pool, *array);
+            const Engine::Given given = core.inputs.given(core.pool, core.seen);
+            see_holes(core);
+            try {
+              core.engine->insert(given, nullptr);
+              if (core.waits) {
+                core.engine->wait(given, core.seen);
+                if (watermark) core.engine->pass(*watermark);
+              } else {
+                core.engine->pass_all();
+              }
+            } catch (...) {
+              core.engine->undo();
+              throw;
+            }
+            core.watermark = watermark;
+            core.seen += given.count;
+            core.engine->commit(watermark ? &*watermark : nullptr);
+          },
+          nb::arg("batch"), nb::arg("watermark").none())
+      // The windows of keys at times: rows of keys, times and what delta windows walk.
+      .def(
+          "ask",
+          [](EngineCore& core, nb::handle capsule, std::optional<Time> now) {
+            const Turn turn(core.turns);
+            require_whole(core);
+            auto* array =
+                static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
+            if (array == nullptr) throw nb::python_error();
+            core.inputs.read(core.pool, *array);
+            ask_rows(core, now);
+            return results_of(core, core.inputs.count());
+          },
+          nb::arg("batch"), nb::arg("now").none())
+      .def(
+          "ask_row",
+          [](EngineCore& core, const nb::tuple& values, std::optional<Time> now) {
+            const Turn turn(core.turns);
+            require_whole(core);
+            std::vector<PyObject*> row;
+            for (const nb::handle value : values) row.push_back(value.ptr());
+            core.inputs.read_row(core.pool, row);
+            ask_rows(core, now);
+            return row_of(core, 0);
+          },
+          nb::arg("values"), nb::arg("now").none())
+      // The results that one row would have, if it came now.
+      .def(
+          "peek_row",
+          [](EngineCore& core, const nb::tuple& values) {
+            const Turn turn(core.turns);
+            require_whole(core);
+            std::vector<PyObject*> row;
+            for (const nb::handle value : values) row.push_back(value.ptr());
+            core.inputs.read_row(core.pool, row);
+            peek(core);
+            return row_of(core, 0);
+          },
+          nb::arg("values"))
+      .def("held", held, nb::arg("until").none())
+      .def("prune",
+           [](EngineCore& core) {
+             const Turn turn(core.turns);
+             if (core.watermark) core.engine->evict_all(*core.watermark);
+           })
+      .def("check",
+           [](EngineCore& core) {
+             const Turn turn(core.turns);
+             core.engine->check();
+             core.pool.check();
+           })
+      .def_prop_ro("watermark", [](const EngineCore& core) { return core.watermark; })
+      .def_prop_ro("newest", [](const EngineCore& core) { return core.newest; })
+      .def_prop_ro("rows", [](const EngineCore& core) { return core.engine->rows(); })
+      .def_prop_ro("keys", [](const EngineCore& core) { return core.engine->keys(); })
+      .def_prop_ro("waiting", [](const EngineCore& core) { return core.engine->waiting(); })
+      .def_prop_ro("seen", [](const EngineCore& core) { return core.seen; })
+      .def_prop_ro("oldest_waiting",
+                   [](const EngineCore& core) -> std::optional<Time> {
+                     if (core.engine->waiting() == 0) return std::nullopt;
+                     return core.engine->oldest_waiting();
+                   })
+      .def_prop_ro("oldest",
+                   [](EngineCore& core) -> std::optional<Time> {
+                     if (core.engine->rows() == 0) return std::nullopt;
+                     return core.engine->oldest_row();
+                   })
+      .def_prop_ro("nbytes",
+                   [](const EngineCore& core) { return core.engine->bytes() + core.pool.bytes(); });
+}
+
+}  // namespace slidefold::bindings

@@ -1,0 +1,273 @@
+#include "engine_inputs.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "times.hpp"
+
+namespace slidefold::bindings {
+
+using engine::Kind;
+
+namespace {
+
+[[noreturn]] void refuse(const Input& input, const char* takes, PyObject* value) {
+  fail("ValueTypeError",
+       "the field '" + input.name + "' must be " + takes + ", got " + shown(value));
+}
+
+// Microseconds in units of a column of times.
+std::int64_t in_unit(const Input& input, std::int64_t us, PyObject* value) {
+  const char unit = input.format[2];
+  if (unit == 'u') return us;
+  if (unit == 'n') {
+    std::int64_t ns = 0;
+    if (__builtin_mul_overflow(us, std::int64_t{1000}, &ns)) {
+      refuse(input, "a time that fits nanoseconds", value);
+    }
+    return ns;
+  }
+  const std::int64_t per = unit == 'm' ? 1000 : 1000000;
+  if (us % per != 0) {
+    refuse(input, unit == 'm' ? "a time in whole milliseconds" : "a time in whole seconds", value);
+  }
+  return us / per;
+}
+
+Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
+  const engine::Type& type = input.type;
+  if (type.kind == Kind::kText) {
+    const bool bytes = input.format.back() == 'z' || input.format.back() == 'Z';
+    if (bytes) {
+      if (!PyBytes_Check(value)) refuse(input, "bytes", value);
+      return pool.add(
+          {PyBytes_AS_STRING(value), static_cast<std::size_t>(PyBytes_GET_SIZE(value))});
+    }
+    if (!PyUnicode_Check(value)) refuse(input, "a string", value);
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (text == nullptr) throw nb::python_error();
+    return pool.add({text, static_cast<std::size_t>(size)});
+  }
+  if (type.kind == Kind::kReal) {
+    if (PyFloat_CheckExact(value)) return std::bit_cast<Word>(PyFloat_AS_DOUBLE(value));
+    if (PyBool_Check(value)) refuse(input, "a number", value);
+    double real = PyFloat_AsDouble(value);
+    if (real == -1 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      refuse(input, "a number", value);
+    }
+    if (type.width == 4) real = static_cast<float>(real);
+    return std::bit_cast<Word>(real);
+  }
+  if (type.layout == 'b') {
+    if (!PyBool_Check(value)) refuse(input, "True or False", value);
+    return value == Py_True ? 1 : 0;
+  }
+  if (input.format.starts_with("ts") && !PyLong_Check(value)) {
+    try {
+      return static_cast<Word>(in_unit(input, microseconds(value), value));
+    } catch (const nb::python_error&) {
+      refuse(input, "a datetime", value);
+    }
+  }
+  if (PyBool_Check(value) || PyIndex_Check(value) == 0) refuse(input, "an integer", value);
+  const nb::object index = nb::steal(PyNumber_Index(value));
+  if (!index.is_valid()) throw nb::python_error();
+  if (type.kind == Kind::kUnsigned) {
+    const std::uint64_t whole = PyLong_AsUnsignedLongLong(index.ptr());
+    if (PyErr_Occurred() == nullptr) return whole;
+  } else {
+    int overflow = 0;
+    const std::int64_t whole = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    const bool is_unsigned = type.layout == 'u';
+    const int bits = 8 * type.width - (is_unsigned ? 0 : 1);
+    const bool fits = bits >= 63 || (whole < (std::int64_t{1} << bits) &&
+                                     whole >= (is_unsigned ? 0 : -(std::int64_t{1} << bits)));
+    if (overflow == 0 && fits) return static_cast<Word>(whole);
+  }
+  PyErr_Clear();
+  refuse(input, ("an integer of " + std::to_string(8 * type.width) + " bits").c_str(), value);
+}
+
+// A number in the type of a declared field, as the lowest bytes of a word; nothing if it does not
+// fit.
+std::optional<Word> coded(const engine::Type& type, const Stored& stored, Word word) {
+  Word out = 0;
+  const bool real = type.kind == Kind::kReal;
+  const double as_real = real ? std::bit_cast<double>(word)
+                         : type.kind == Kind::kUnsigned
+                             ? static_cast<double>(word)
+                             : static_cast<double>(static_cast<std::int64_t>(word));
+  if (stored.code == 'f') {
+    if (stored.bytes == 8) return std::bit_cast<Word>(as_real);
+    const auto narrow = static_cast<float>(as_real);
+    std::memcpy(&out, &narrow, sizeof narrow);
+    return out;
+  }
+  if (stored.code == 'b') return word != 0 ? 1 : 0;
+  int128 whole = type.kind == Kind::kUnsigned
+                     ? static_cast<int128>(word)
+                     : static_cast<int128>(static_cast<std::int64_t>(word));
+  if (real) {
+    if (!(std::floor(as_real) == as_real) || !(std::fabs(as_real) < 1.9e19)) return std::nullopt;
+    whole = static_cast<int128>(as_real);
+  }
+  const int bits = 8 * stored.bytes - (stored.code == 'u' ? 0 : 1);
+  const int128 limit = int128{1} << bits;
+  if (whole >= limit || whole < (stored.code == 'u' ? int128{0} : -limit)) return std::nullopt;
+  return static_cast<Word>(static_cast<uint128>(whole));
+}
+
+}  // namespace
+
+void Inputs::read_row(engine::Pool& pool, const std::vector<PyObject*>& values) {
+  count_ = 1;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Input& input = inputs[i];
+    input.holes = values[i] == Py_None;
+    input.valid.assign(1, input.holes ? 0 : 1);
+    input.words.assign(1, input.holes ? Word{0} : word_of(pool, input, values[i]));
+  }
+}
+
+void Inputs::convert(engine::Pool& pool, const Stored& stored, std::vector<Word>& out) const {
+  const Input& input = inputs[stored.input];
+  out.resize(count_);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Word word = input.words[i];
+    if (stored.reading == Reading::kFlag) {
+      out[i] = input.valid[i];
+      continue;
+    }
+    if (input.valid[i] == 0) {
+      out[i] = 0;
+      continue;
+    }
+    switch (stored.reading) {
+      case Reading::kReal: {
+        double real = 0;
+        if (input.type.kind == Kind::kReal) {
+          real = std::bit_cast<double>(word);
+        } else if (input.type.kind == Kind::kUnsigned) {
+          real = static_cast<double>(word);
+        } else if (input.type.scale > 0) {
+          real = ratio(static_cast<std::int64_t>(word), power_of_ten(input.type.scale));
+        } else {
+          real = static_cast<double>(static_cast<std::int64_t>(word));
+        }
+        out[i] = std::bit_cast<Word>(real);
+        break;
+      }
+      case Reading::kShifted:
+        out[i] = word ^ (Word{1} << 63);
+        break;
+      case Reading::kLatin: {
+        std::string text;
+        for (const char c : engine::text_of(word)) {
+          const auto byte = static_cast<unsigned char>(c);
+          if (byte < 0x80) {
+            text.push_back(c);
+          } else {
+            text.push_back(static_cast<char>(0xC0 | byte >> 6));
+            text.push_back(static_cast<char>(0x80 | (byte & 0x3F)));
+          }
+        }
+        out[i] = pool.add(text);
+        break;
+      }
+      case Reading::kCode: {
+        const std::optional<Word> fits = coded(input.type, stored, word);
+        if (!fits) throw std::domain_error(stored.complaint);
+        out[i] = *fits;
+        break;
+      }
+      default:
+        out[i] = word;
+    }
+  }
+}
+
+engine::Engine::Given Inputs::given(engine::Pool& pool, std::uint64_t first_number) {
+  const Input& clock = inputs[time];
+  times_.resize(count_);
+  for (std::size_t i = 0; i < count_; ++i) {
+    times_[i] = static_cast<engine::Time>(clock.words[i]);
+    if (clock.type.kind == Kind::kUnsigned && clock.words[i] >> 63 != 0 && clock.valid[i] != 0) {
+      throw std::domain_error("the column '" + clock.name +
+                              "' has values that do not fit in a signed 64-bit integer");
+    }
+  }
+  columns_.clear();
+  converted_.resize(stored.size());
+  for (std::size_t c = 0; c < stored.size(); ++c) {
+    if (c == number) {
+      numbers_.resize(count_);
+      for (std::size_t i = 0; i < count_; ++i) numbers_[i] = first_number + i;
+      columns_.push_back(numbers_.data());
+    } else if (stored[c].reading == Reading::kRaw) {
+      columns_.push_back(inputs[stored[c].input].words.data());
+    } else {
+      convert(pool, stored[c], converted_[c]);
+      columns_.push_back(converted_[c].data());
+    }
+  }
+  bool holes = false;
+  for (std::size_t p = 0; p < presences.size(); ++p) holes = holes || has_holes(p);
+  const std::size_t bytes = (presences.size() + 7) / 8;
+  if (holes) {
+    masks_.assign(count_ * bytes, 0xFF);
+    for (std::size_t p = 0; p < presences.size(); ++p) {
+      for (const std::uint32_t in : presences[p]) {
+        if (!inputs[in].holes) continue;
+        for (std::size_t i = 0; i < count_; ++i) {
+          if (inputs[in].valid[i] == 0) {
+            std::uint8_t& mask = masks_[i * bytes + p / 8];
+            mask = static_cast<std::uint8_t>(mask & ~(1u << (p % 8)));
+          }
+        }
+      }
+    }
+  }
+  const std::size_t words = keys.size() + 1;
+  keys_.resize(count_ * words);
+  for (std::size_t i = 0; i < count_; ++i) {
+    Word nulls = 0;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const Input& input = inputs[keys[k]];
+      Word word = input.words[i];
+      if (input.valid[i] == 0) {
+        word = 0;
+        nulls |= Word{1} << k;
+      } else if (input.type.kind == Kind::kReal) {
+        const auto real = std::bit_cast<double>(word);
+        if (real == 0) word = 0;  // -0.0 is 0.0, and NaN is one key
+        if (real != real) word = std::bit_cast<Word>(std::numeric_limits<double>::quiet_NaN());
+      }
+      keys_[i * words + k] = word;
+    }
+    keys_[i * words + keys.size()] = nulls;
+  }
+  return {count_, times_.data(), columns_.data(), holes ? masks_.data() : nullptr, keys_.data()};
+}
+
+PyObject* object_of(const engine::Type& type, const std::string& format, Word word) {
+  switch (type.kind) {
+    case Kind::kReal:
+      return PyFloat_FromDouble(std::bit_cast<double>(word));
+    case Kind::kUnsigned:
+      return PyLong_FromUnsignedLongLong(word);
+    case Kind::kText: {
+      const std::string_view text = engine::text_of(word);
+      const auto size = static_cast<Py_ssize_t>(text.size());
+      const bool bytes = format.back() == 'z' || format.back() == 'Z';
+      return bytes ? PyBytes_FromStringAndSize(text.data(), size)
+                   : PyUnicode_FromStringAndSize(text.data(), size);
+    }
+    default:
+      if (type.layout == 'b') return PyBool_FromLong(word != 0 ? 1 : 0);
+      return PyLong_FromLongLong(static_cast<std::int64_t>(word));
+  }
+}
+
+}  // namespace slidefold::bindings

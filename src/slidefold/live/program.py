@@ -1,0 +1,780 @@
+"""Compile a definition for rows of given types into the program that the native engine runs.
+
+The program is made of plain values. Inputs are the columns that the definition reads. Stored
+columns are what the engine keeps of each row: an input as it is, or converted for an operator. A
+presence is a set of inputs that must have a value. A part is an operator over stored columns, a
+window names its parts, and an output turns what a part gives into a column of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidefold.columns.objects import (
+    bayes_counts,
+    frequent_structs,
+    moment_structs,
+    sketch_bytes,
+)
+from slidefold.columns.users import user_column
+from slidefold.columns.values import is_temporal, is_text, steps_per_second
+from slidefold.definition.operators import Operator, QuantileOperator, StructOperator, UserOperator
+from slidefold.definition.operators import count as counting
+from slidefold.definition.operators.pairs import half_life_of
+from slidefold.definition.rolling import Leaf, Rolling
+from slidefold.definition.windows import Clock, WindowKind, counted
+from slidefold.planner import retyped
+
+Finish = Callable[[Any], Any]
+
+
+class _UnsupportedError(Exception):
+    """Raised for types that the native engine does not take."""
+
+
+@dataclass
+class Result:
+    """An output: the arguments for the native engine, and how Python completes the column."""
+
+    name: str
+    native: dict[str, Any]
+    finish: Finish | None = None  # of an Arrow array, or of (values, valid) from Python
+
+
+@dataclass
+class Program:
+    """A compiled definition."""
+
+    native: dict[str, Any]
+    results: list[Result]
+    inputs: tuple[str, ...]
+    reach: int | None  # how far before the watermark rows are needed; None if rows decide
+
+
+@dataclass
+class _Builder:
+    definition: Rolling
+    schema: Any
+    target: Any  # the schema of results
+    clock: Clock
+    inputs: list[str] = field(default_factory=list)
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    presences: list[tuple[int, ...]] = field(default_factory=list)
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    windows: dict[WindowKind, dict[str, Any]] = field(default_factory=dict)
+
+    def input(self, name: str) -> int:
+        if name not in self.inputs:
+            self.inputs.append(name)
+        return self.inputs.index(name)
+
+    def kind(self, name: str) -> Any:
+        kind = self.schema.field(name).type
+        return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def stored(self, name: str, reading: str = "raw", **more: Any) -> int:
+        column = {"input": self.input(name), "reading": reading, **more}
+        return _place(self.columns, column)
+
+    def presence(self, names: tuple[str, ...]) -> int:
+        """Return the bit of rows that have a value in all of these columns; -1 for all rows."""
+        if not names:
+            return -1
+        return _place(self.presences, tuple(sorted({self.input(name) for name in names})))
+
+    def part(self, **part: Any) -> int:
+        return _place(self.parts, {"counts": False, **part})
+
+    def fold(self, operator: Operator, columns: list[int], presence: int) -> int:
+        """Return the part of a native operator over stored columns."""
+        traits = operator.traits
+        return self.part(
+            kind="fold",
+            op=operator,
+            columns=columns,
+            presence=presence,
+            commutative=traits.commutative,
+        )
+
+    def count(self, presence: int) -> int:
+        """Return the part that counts the rows of a presence."""
+        return self.part(
+            kind="fold",
+            op=counting(),
+            columns=[],
+            presence=presence,
+            commutative=True,
+            counts=True,
+        )
+
+    def window(self, window: WindowKind) -> dict[str, Any]:
+        if window not in self.windows:
+            rule = window.engine_rule(self.clock, self.schema)
+            column = rule.pop("walks", None)
+            if column is not None:
+                if pa.types.is_dictionary(self.schema.field(column).type):
+                    raise _UnsupportedError
+                rule["column"] = self.stored(column)
+            asks = -1 if rule["kind"] != "delta" else self.input(str(column))
+            self.windows[window] = {**rule, "parts": [], "uses": [], "asks": asks}
+        return self.windows[window]
+
+    def use(self, leaf: Leaf, part: int, presence: int, source: str, kind: Any, **more: Any) -> None:
+        """Add an output of a part over the leaf's window, of an Arrow type."""
+        window = self.window(leaf.window)
+        counts = -1
+        if presence >= 0:
+            counts = _place(window["parts"], self.count(presence))
+        place = _place(window["parts"], part)
+        finish = more.pop("finish", None)
+        objects, records = more.pop("objects", False), more.pop("records", False)
+        native: dict[str, Any] = {
+            "name": str(len(self.results)),
+            "source": source,
+            "part": part,
+            "least": leaf.min_count or 0,
+            "scale": 1.0,
+            "times": 1,
+            "shifted": False,
+            "objects": objects,
+            "records": records,
+            **more,
+        }
+        if not (objects or records):
+            native["type"] = pa.field("", kind).__arrow_c_schema__()
+        window["uses"].append((len(self.results), place, counts))
+        self.results.append(Result(native["name"], native, finish))
+
+
+def _place(items: list[Any], item: Any) -> int:
+    if item not in items:
+        items.append(item)
+    return items.index(item)
+
+
+# ---- what is stored of a column ------------------------------------------------------------------
+
+
+def _is_number(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _narrow_decimal(kind: Any) -> bool:
+    return bool(pa.types.is_decimal(kind) and kind.precision <= 18 and kind.scale >= 0)
+
+
+def _is_bytes(kind: Any) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _compared(build: _Builder, name: str) -> tuple[int, str]:
+    """Return a column in a form that is compared, and the native type of that form."""
+    kind = build.kind(name)
+    types = pa.types
+    if types.is_floating(kind):
+        return build.stored(name), "float64"
+    if types.is_uint64(kind):
+        return build.stored(name, "shifted"), "int64"
+    if types.is_integer(kind) or types.is_boolean(kind) or is_temporal(kind):
+        return build.stored(name), "int64"
+    if _narrow_decimal(kind):
+        return build.stored(name), "int64"
+    if is_text(kind) or _is_bytes(kind):
+        return build.stored(name), "str"
+    raise _UnsupportedError
+
+
+def _read(build: _Builder, operator: Operator, index: int) -> tuple[int, str]:
+    """Return a column as `columns.reading.read` gives it to kernels, and its native type."""
+    name = operator.columns[index]
+    kind, types = build.kind(name), pa.types
+    record = operator.record
+    takes = record.key_types if index > 0 and record.pair else record.types
+    floats = "float64" in takes
+    numbers = floats or "int64" in takes
+    hashed = record.reads == "hashed"
+    if types.is_uint64(kind):
+        if record.reads in ("truths", "bits"):
+            return build.stored(name), "int64"
+        if hashed:
+            return build.stored(name, "shifted"), "int64"
+        if record.reads == "numbers" and "float64" in record.types:
+            return build.stored(name, "real"), "float64"
+        raise _UnsupportedError
+    if hashed and _is_bytes(kind):
+        return build.stored(name, "latin"), "str"
+    if hashed and _narrow_decimal(kind):
+        return build.stored(name), "int64"
+    if is_text(kind) and "str" in takes:
+        return build.stored(name), "str"
+    if not numbers:
+        raise _UnsupportedError
+    if types.is_boolean(kind):
+        return build.stored(name), "bool" if _takes_truths(operator) else "int64"
+    counts = is_temporal(kind) and record.reads != "labels" and (index > 0 or "str" in takes)
+    if types.is_integer(kind) or counts:
+        return build.stored(name), "int64"
+    if types.is_floating(kind) and floats:
+        return build.stored(name), "float64"
+    if _narrow_decimal(kind) and floats:
+        return build.stored(name, "real"), "float64"
+    raise _UnsupportedError
+
+
+def _takes_truths(operator: Operator) -> bool:
+    return operator.record.reads == "truths" and operator.dtype == "bool"
+
+
+def _in_units(build: _Builder, operator: Operator, index: int) -> tuple[int, str, float]:
+    """Return a column for an operator that uses only differences, and how many steps make 1."""
+    name = operator.columns[index]
+    kind = build.kind(name)
+    if pa.types.is_uint64(kind):
+        return build.stored(name, "shifted"), "int64", 1.0
+    if _narrow_decimal(kind):
+        return build.stored(name), "int64", 10.0**kind.scale
+    column, code = _read(build, operator, index)
+    return column, code, steps_per_second(kind) if is_temporal(kind) else 1.0
+
+
+def _as_words(operator: Operator, **more: Any) -> Operator:
+    """Return an operator that picks or keeps values, over words of any type."""
+    return replace(operator, dtype="int64", **more)
+
+
+# ---- operators, by the word of their record for folds over columns ------------------------------
+
+
+def _counted(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    presence = build.presence(leaf.operator.columns)
+    # All rows are counted as long as none has a null.
+    build.use(leaf, build.fold(counting(), [], -1), presence, "count", pa.int64())
+
+
+def _value(build: _Builder, leaf: Leaf, name: str) -> tuple[list[int], int]:
+    """Return the stored words of a column, with flags if nulls are kept, and the presence."""
+    if leaf.operator.keeps_nulls:
+        return [build.stored(name), build.stored(name, "flag")], -1
+    return [build.stored(name)], build.presence((name,))
+
+
+def _placed(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    """Compile first, last and nth: the result is a value of the column."""
+    name = leaf.operator.columns[0]
+    columns, presence = _value(build, leaf, name)
+    part = build.fold(_as_words(leaf.operator), columns, presence)
+    _use_own(build, leaf, part, presence, "fold", name)
+
+
+def _use_own(
+    build: _Builder, leaf: Leaf, part: int, presence: int, source: str, name: str, **more: Any
+) -> None:
+    """Add an output whose values are those of a column."""
+    kind = build.schema.field(name).type
+    build.use(leaf, part, presence, source, _exported(kind), finish=_restoring(kind), **more)
+
+
+def _exported(kind: Any) -> Any:
+    """Return the type in which native code returns values of a column."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _exported(kind.value_type)
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    return pa.float32() if types.is_float16(kind) else kind
+
+
+def _restoring(kind: Any) -> Finish | None:
+    exported = _exported(kind)
+    if exported == kind:
+        return None
+    if pa.types.is_dictionary(kind):
+        return lambda values: values.dictionary_encode().cast(kind)
+    return lambda values: values.cast(kind)
+
+
+def _walked(source: str) -> Callable[[_Builder, Leaf, Any], None]:
+    """Compile a list of the values of a window."""
+
+    def compiled(build: _Builder, leaf: Leaf, kind: Any) -> None:
+        name = leaf.operator.columns[0]
+        own = build.schema.field(name).type
+        if _exported(own) != own or (source == "distinct" and pa.types.is_null(own)):
+            raise _UnsupportedError
+        columns, presence = _value(build, leaf, name)
+        part = build.part(kind="walk", columns=columns, presence=presence)
+        build.use(leaf, part, presence, source, pa.list_(own))
+
+    return compiled
+
+
+def _concat(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    if not is_text(build.kind(name)):
+        raise _UnsupportedError
+    presence = build.presence((name,))
+    part = build.part(kind="walk", columns=[build.stored(name)], presence=presence)
+    build.use(leaf, part, presence, "concat", _exported(build.kind(name)),
+              finish=_restoring(build.kind(name)))  # fmt: skip
+
+
+def _extreme(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    column, code = _compared(build, name)
+    presence = build.presence((name,))
+    part = build.fold(replace(leaf.operator, dtype=code), [column], presence)
+    shifted = pa.types.is_uint64(build.kind(name))
+    own = build.kind(name)
+    build.use(leaf, part, presence, "fold", _exported(own), shifted=shifted, finish=_cast(own))
+
+
+def _cast(kind: Any) -> Finish | None:
+    return None if _exported(kind) == kind else lambda values: values.cast(kind)
+
+
+def _extreme_count(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    column, code = _compared(build, name)
+    presence = build.presence((name,))
+    part = build.fold(replace(leaf.operator, dtype=code), [column], presence)
+    build.use(leaf, part, presence, "fold", pa.int64())
+
+
+def _extreme_by(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    arg, key = leaf.operator.columns
+    column, code = _compared(build, key)
+    presence = build.presence((arg, key))
+    operator = replace(leaf.operator, dtype="int64", key_dtype=code)
+    part = build.fold(operator, [build.stored(arg), column], presence)
+    _use_own(build, leaf, part, presence, "fold", arg)
+
+
+def _quantile(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    operator = leaf.operator
+    assert isinstance(operator, QuantileOperator)
+    name = operator.columns[0]
+    own = build.kind(name)
+    column, code = _compared(build, name)
+    presence = build.presence((name,))
+    keys = {"float64": "real", "int64": "whole", "str": "text"}[code]
+    part = build.part(kind="order", keys=keys, columns=[column], presence=presence)
+    decimal, unsigned = pa.types.is_decimal(own), pa.types.is_uint64(own)
+    result = own if operator.picks or is_temporal(own) else pa.float64()
+    if keys == "text" and not operator.picks:
+        raise _UnsupportedError
+    build.use(
+        leaf,
+        part,
+        presence,
+        "quantile",
+        _exported(result),
+        finish=_cast(result),
+        q=operator.q,
+        between=operator.interpolation,
+        real_keys=keys == "real",
+        between_whole=bool(is_temporal(own)),
+        between_reals=bool(decimal or unsigned),
+        decimals=own.scale if decimal else 0,
+        shifted=bool(unsigned),
+    )
+
+
+def _top_k(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    own = build.kind(name)
+    if _exported(own) != own:
+        raise _UnsupportedError
+    column, code = _compared(build, name)
+    presence = build.presence((name,))
+    part = build.fold(replace(leaf.operator, dtype=code), [column], presence)
+    build.use(leaf, part, presence, "fold", pa.list_(own), shifted=pa.types.is_uint64(own))
+
+
+def _sum(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    own, types = build.kind(name), pa.types
+    operator, presence = leaf.operator, build.presence((name,))
+    if types.is_uint64(own):
+        operator = replace(operator, dtype="int64", variant="unsigned_sum")
+        part = build.fold(operator, [build.stored(name)], presence)
+        return build.use(leaf, part, presence, "fold", pa.uint64())
+    if types.is_decimal(own) and not types.is_decimal256(own):
+        narrow = _narrow_decimal(own)
+        if not narrow and own.bit_width != 128:
+            raise _UnsupportedError
+        digits = min(38, own.precision + 10)
+        variant = "decimal_sum" if narrow else "wide_decimal_sum"
+        operator = _Native(
+            operator, variant, "int64" if narrow else "str", digits=digits, type=str(own)
+        )
+        part = build.fold(operator, [build.stored(name)], presence)
+        return build.use(leaf, part, presence, "fold", pa.decimal128(digits, own.scale))
+    if types.is_duration(own):
+        part = build.fold(replace(operator, dtype="int64"), [build.stored(name)], presence)
+        return build.use(leaf, part, presence, "fold", own)
+    _numbers(build, leaf, kind)
+
+
+def _mean(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    own = build.kind(name)
+    operator, presence = leaf.operator, build.presence((name,))
+    if pa.types.is_duration(own):
+        operator = replace(operator, dtype="int64", variant="whole_mean")
+        part = build.fold(operator, [build.stored(name)], presence)
+        return build.use(leaf, part, presence, "fold", own)
+    if _narrow_decimal(own):
+        operator = _Native(operator, "decimal_mean", "int64", unit=10**own.scale)
+        part = build.fold(operator, [build.stored(name)], presence)
+        return build.use(leaf, part, presence, "fold", pa.float64())
+    _unsigned(build, leaf, kind)
+
+
+class _Native(Operator):
+    """A native operator with parameters of its own."""
+
+    def __init__(self, like: Operator, native: str, dtype: str, **params: Any) -> None:
+        super().__init__(like.name, like.columns, dtype, variant=native)
+        object.__setattr__(self, "_given", params)
+
+    @property
+    def native_name(self) -> str:
+        return self.variant
+
+    @property
+    def native_params(self) -> dict[str, Any]:
+        return dict(self._given)  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Native) and (
+            self.variant, self._given, self.dtype,  # type: ignore[attr-defined]
+        ) == (other.variant, other._given, other.dtype)  # type: ignore[attr-defined]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _unsigned(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    """Compile an operator that has a variant for uint64."""
+    name = leaf.operator.columns[0]
+    if not pa.types.is_uint64(build.kind(name)):
+        return _numbers(build, leaf, kind)
+    coding = leaf.operator.record.travel("uint64", False)
+    assert coding is not None
+    operator = replace(leaf.operator, dtype="int64", variant=coding.variant)
+    presence = build.presence((name,))
+    part = build.fold(operator, [build.stored(name, "shifted")], presence)
+    return build.use(leaf, part, presence, "fold", kind)
+
+
+def _numbers(build: _Builder, leaf: Leaf, kind: Any, **more: Any) -> None:
+    """Compile an operator over numbers or strings as they are."""
+    operator = leaf.operator
+    read = [_read(build, operator, i) for i in range(len(operator.columns))]
+    presence = build.presence(operator.columns)
+    typed = retyped(operator, *(code for _, code in read))
+    part = build.fold(typed, [column for column, _ in read], presence)
+    build.use(leaf, part, presence, "fold", kind, **more)
+
+
+def _bits(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    if not (pa.types.is_integer(build.kind(name)) or pa.types.is_boolean(build.kind(name))):
+        raise _UnsupportedError
+    _numbers(build, leaf, kind)
+
+
+def _range(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    own = build.kind(name)
+    presence = build.presence((name,))
+    if pa.types.is_uint64(own):
+        operator = replace(leaf.operator, dtype="int64", variant="unsigned_range")
+        part = build.fold(operator, [build.stored(name, "shifted")], presence)
+        return build.use(leaf, part, presence, "fold", kind)
+    if is_temporal(own) or _narrow_decimal(own):
+        part = build.fold(replace(leaf.operator, dtype="int64"), [build.stored(name)], presence)
+        times = 1
+        if is_temporal(own):
+            if not pa.types.is_duration(kind):
+                raise _UnsupportedError
+            times = round(steps_per_second(kind) / steps_per_second(own))
+        return build.use(leaf, part, presence, "fold", kind, times=times)
+    _numbers(build, leaf, kind)
+
+
+def _decayed(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    operator = leaf.operator
+    second = build.kind(operator.columns[1])
+    said = dict(operator.params)["half_life"]
+    if isinstance(said, str) and not is_temporal(second):
+        raise _UnsupportedError
+    value, code = _read(build, operator, 0)
+    time, time_code, steps = _in_units(build, operator, 1)
+    half_life = half_life_of(operator) * steps
+    typed = retyped(replace(operator, params=(("half_life", half_life),)), code, time_code)
+    presence = build.presence(operator.columns)
+    part = build.fold(typed, [value, time], presence)
+    build.use(leaf, part, presence, "fold", kind)
+
+
+def _spread(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    operator = leaf.operator
+    read = [_in_units(build, operator, i) for i in range(len(operator.columns))]
+    typed = retyped(operator, *(code for _, code, _ in read))
+    presence = build.presence(operator.columns)
+    part = build.fold(typed, [column for column, _, _ in read], presence)
+    scale = typed.record.unit(read[0][2], read[-1][2])
+    build.use(leaf, part, presence, "fold", kind, scale=float(scale))
+
+
+def _histogram(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    if pa.types.is_uint64(build.kind(leaf.operator.columns[0])):
+        name = leaf.operator.columns[0]
+        operator = replace(leaf.operator, dtype="int64", variant="unsigned_histogram")
+        presence = build.presence((name,))
+        part = build.fold(operator, [build.stored(name, "shifted")], presence)
+        return build.use(leaf, part, presence, "fold", kind)
+    _numbers(build, leaf, kind)
+
+
+def _objects(convert: Callable[[Leaf, _Builder], Finish]) -> Callable[[_Builder, Leaf, Any], None]:
+    """Compile an operator whose results are Python objects."""
+
+    def compiled(build: _Builder, leaf: Leaf, kind: Any) -> None:
+        finish = convert(leaf, build)
+        _numbers(build, leaf, kind, objects=True, finish=lambda found: finish(found[0]))
+
+    return compiled
+
+
+def _bayes(leaf: Leaf, build: _Builder) -> Finish:
+    kinds = [build.kind(name) for name in leaf.operator.columns]
+    if not all(is_text(kind) or pa.types.is_integer(kind) for kind in kinds):
+        raise _UnsupportedError
+    codes = ["str" if is_text(kind) else "int64" for kind in kinds]
+    if len({*codes[1:]}) > 1:
+        raise _UnsupportedError
+    features = leaf.operator.columns[1:]
+    return lambda results: bayes_counts(codes[0], codes[-1], features, results)
+
+
+def _bytes(results: list[Any]) -> Any:
+    return pa.array([None if each is None else each.to_bytes() for each in results], pa.binary())
+
+
+def _user(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    operator = leaf.operator
+    assert isinstance(operator, UserOperator)
+    definition = operator.definition
+    kinds = [build.kind(name) for name in operator.columns]
+    presence = build.presence(operator.columns)
+    if definition.state is None:
+        if not all(_is_number(kind) or is_text(kind) or _is_bytes(kind) for kind in kinds):
+            raise _UnsupportedError
+        columns = [build.stored(name) for name in operator.columns]
+    else:
+        columns = []
+        for name, own, code in zip(operator.columns, kinds, definition.inputs.codes, strict=True):
+            fits = pa.types.is_boolean(own) if code == "b1" else _is_number(own)
+            if not fits:
+                raise _UnsupportedError
+            due = np.dtype(code).name
+            complaint = f"{operator.name} takes {due}, the column {name!r} is {own}"
+            columns.append(build.stored(name, "code", code=code, complaint=complaint))
+    part = build.fold(operator, columns, presence)
+    if operator.compiled:
+        dtype = definition.results if isinstance(definition.results, str) else definition.results.dtype
+
+        def records(found: Any) -> Any:
+            data, valid = np.frombuffer(found[0], dtype), np.array(found[1], np.bool_)
+            spread = np.zeros(len(valid), dtype)
+            spread[valid] = data
+            return user_column(operator, spread, valid)
+
+        return build.use(leaf, part, presence, "fold", kind, records=True, finish=records)
+
+    def objects(found: Any) -> Any:
+        values, valid = found
+        if definition.state is None:
+            return user_column(operator, values, np.array(valid, np.bool_))
+        from slidefold.definition.operators.plain import close_rows
+
+        closed = close_rows(definition.results, values)
+        return user_column(operator, closed, np.array(valid, np.bool_))
+
+    build.use(leaf, part, presence, "fold", kind, objects=True, finish=objects)
+
+
+_COMPILED: dict[str, Callable[[_Builder, Leaf, Any], None]] = {
+    "bits": _bits,
+    "collect": _walked("collect"),
+    "collect_distinct": _walked("distinct"),
+    "concat": _concat,
+    "count": _counted,
+    "decayed": _decayed,
+    "extreme": _extreme,
+    "extreme_by": _extreme_by,
+    "extreme_count": _extreme_count,
+    "first": _placed,
+    "frequent_items": _objects(lambda leaf, build: frequent_structs),
+    "histogram": _histogram,
+    "last": _placed,
+    "mean": _mean,
+    "moments": _objects(lambda leaf, build: moment_structs),
+    "naive_bayes": _objects(_bayes),
+    "nth": _placed,
+    "numbers": _numbers,
+    "quantile": _quantile,
+    "range": _range,
+    "reals": _objects(lambda leaf, build: lambda results: pa.array(results, pa.float64())),
+    "sketch": _objects(lambda leaf, build: _bytes),
+    "spread": _spread,
+    "sum": _sum,
+    "theta": _objects(lambda leaf, build: sketch_bytes),
+    "top_k": _top_k,
+    "unsigned": _unsigned,
+    "user": _user,
+}
+
+
+# ---- a definition --------------------------------------------------------------------------------
+
+
+def compile_program(definition: Rolling, schema: Any, target: Any, emit: str) -> Program | None:
+    """Return the program of a definition, None if the native engine does not take its types.
+
+    `target` is the schema of the results of a run.
+    """
+    if definition.slide is not None:
+        return None
+    try:
+        return _compiled(definition, schema, target, emit)
+    except _UnsupportedError:
+        return None
+
+
+def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Program:
+    on = definition.on
+    clock, _ = counted(on, pa.array([], schema.field(on).type))
+    build = _Builder(definition, schema, target, clock)
+    build.input(on)
+    for name in definition.used:
+        if not _readable(build.kind(name)):
+            raise _UnsupportedError
+        build.input(name)
+    rows = [name for name in definition.used if name != on and name not in definition.by]
+    # Each column is kept as it is, for saved states, with a bit that tells whether it has a value.
+    for name in rows:
+        build.stored(name)
+        build.presence((name,))
+    reach = 0
+    for leaf in definition.leaves:
+        if leaf.algorithm is not None:
+            raise _UnsupportedError
+        own = target.field(leaf.path[0]).type
+        for step in leaf.path[1:]:
+            own = own.field(step).type
+        word = leaf.operator.record.column
+        if word == "m4":
+            _compile_m4(build, leaf)
+            continue
+        if word not in _COMPILED:
+            raise _UnsupportedError
+        _COMPILED[word](build, leaf, own)
+    for window in definition.windows:
+        back = window.reach(clock)
+        reach = None if back is None or reach is None else max(reach, back[0])
+    ties = []
+    for name in definition.ties:
+        if name == on or name in definition.by:
+            continue
+        ties.append((build.stored(name), build.presence((name,))))
+    rising = [
+        (build.stored(name), build.presence((name,)))
+        for name in dict.fromkeys(n for window in definition.windows for n in window.walks)
+    ]
+    if len(build.presences) > 60:
+        raise _UnsupportedError
+    native = {
+        "inputs": [
+            {
+                "name": name,
+                "column": schema.get_field_index(name),
+                "type": pa.field("", schema.field(name).type).__arrow_c_schema__(),
+            }
+            for name in build.inputs
+        ],
+        "time": build.input(on),
+        "keys": [build.input(name) for name in definition.by],
+        "columns": build.columns,
+        "presences": [list(presence) for presence in build.presences],
+        "parts": build.parts,
+        "windows": [_counts_first(window, build.parts) for window in build.windows.values()],
+        "outputs": [result.native for result in build.results],
+        "ties": ties,
+        "rising": rising,
+        "waits": emit in ("final", "change"),
+        "again": emit == "revise",
+    }
+    return Program(native, build.results, tuple(build.inputs), reach)
+
+
+def _counts_first(window: dict[str, Any], parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a window whose parts that count come before the parts that need to know."""
+    old = window["parts"]
+    order = sorted(range(len(old)), key=lambda place: not parts[old[place]]["counts"])
+    place_of = {before: after for after, before in enumerate(order)}
+    uses = [
+        (output, place_of[place], -1 if counts < 0 else place_of[counts])
+        for output, place, counts in window["uses"]
+    ]
+    return {**window, "parts": [old[place] for place in order], "uses": uses}
+
+
+def _compile_m4(build: _Builder, leaf: Leaf) -> None:
+    from slidefold.definition import operators
+
+    columns = leaf.operator.columns
+    for name, make in (("first", operators.first), ("last", operators.last)):
+        _placed(build, replace(leaf, path=(*leaf.path, name), operator=make(*columns)), None)
+    for name, make in (("min", operators.min), ("max", operators.max)):
+        _extreme(build, replace(leaf, path=(*leaf.path, name), operator=make(*columns)), None)
+
+
+def _readable(kind: Any) -> bool:
+    types = pa.types
+    if types.is_decimal(kind):
+        return bool(kind.scale >= 0 and (_narrow_decimal(kind) or kind.bit_width >= 128))
+    return bool(
+        (_is_number(kind) and True) or is_text(kind) or _is_bytes(kind) or is_temporal(kind)
+    )
+
+
+# ---- the columns of a definition from those of its outputs ---------------------------------------
+
+
+def columns_of(definition: Rolling, arrays: Iterator[Any]) -> dict[str, Any]:
+    """Return the columns of a definition, given the arrays of its outputs in order."""
+    return {name: _column(over.operator, arrays) for name, over in definition.items}
+
+
+def _column(operator: Operator, arrays: Iterator[Any]) -> Any:
+    if isinstance(operator, StructOperator):
+        parts = [_column(part, arrays) for _, part in operator.parts]
+        return pa.StructArray.from_arrays(parts, [name for name, _ in operator.parts])
+    if operator.record.column == "m4":
+        names = ["first", "last", "min", "max"]
+        four = [next(arrays) for _ in names]
+        mask = four[0].is_null() if four[0].null_count else None
+        own = four[2].type
+        return pa.StructArray.from_arrays([a.cast(own) for a in four], names, mask=mask)
+    return next(arrays)
