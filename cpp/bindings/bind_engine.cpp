@@ -118,6 +118,19 @@ struct TextKeys {
   static Word word(Key key) { return reinterpret_cast<Word>(key.text); }
 };
 
+// The rows that have become final, by key.
+class DueGroups : public engine::Groups {
+ public:
+  void group(const std::vector<engine::Waiting>& due) {
+    slots_.clear();
+    for (const engine::Waiting& row : due) slots_.push_back(row.slot);
+    Groups::group(slots_);
+  }
+
+ private:
+  std::vector<engine::Slot> slots_;
+};
+
 struct EngineCore {
   Turns turns;
   engine::Pool pool;
@@ -146,6 +159,7 @@ struct EngineCore {
   std::uint64_t seen = 0;
   std::vector<std::uint32_t> out;
   std::vector<std::uint8_t> taken;
+  DueGroups groups;
   // What a batch changes besides its rows, once Python has made columns of its results.
   struct Step {
     std::optional<Time> watermark, newest;
@@ -251,6 +265,11 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
     output->format = "z";
   } else if (!output->objects) {
     read_type(*output, given["type"]);
+    // Sums of decimals come as their bytes, however few digits the type has.
+    if (output->source == Source::kFold && ports(output->op).lowers == Lowers::kText &&
+        output->format.starts_with("d:")) {
+      output->type.kind = engine::Kind::kDecimal;
+    }
   }
   if (output->source == Source::kQuantile) {
     output->quantile = {at<double>(given, "q"), between_from(at<std::string>(given, "between"))};
@@ -455,49 +474,46 @@ struct Answered {
   std::size_t pushed = 0;          // how many rows of the batch were taken
 };
 
-// Answers what has become final; rows in order of time and arrival.
+// Answers what has become final. Rows come out by time; those of one time key by key, in the order
+// of peers.
 void answer_due(EngineCore& core, Time until, Answered& answered) {
   Engine& engine = *core.engine;
   const std::vector<engine::Waiting>& due = engine.due(until);
   reset(core, due.size());
-  std::vector<std::uint32_t> order(due.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return due[a].slot < due[b].slot; });
-  std::vector<std::uint32_t> outs;
-  for (std::size_t i = 0; i < order.size();) {
-    const engine::Slot slot = due[order[i]].slot;
-    std::size_t end = i;
-    while (end < order.size() && due[order[end]].slot == slot) ++end;
-    outs.assign(order.begin() + static_cast<std::ptrdiff_t>(i),
-                order.begin() + static_cast<std::ptrdiff_t>(end));
-    // Peers may be in another order than they came.
-    std::vector<std::uint32_t> by_number;
-    std::size_t k = 0;
-    const std::uint32_t column = engine.program().number;
-    engine.each_row(
-        slot, engine.answered(slot), end - i, [&](const engine::Leaf* leaf, std::int32_t at) {
-          const Word number = leaf->column(column)[at];
-          if (due[outs[k]].number != number) {
-            if (by_number.empty()) {
-              by_number.assign(order.begin() + static_cast<std::ptrdiff_t>(i),
-                               order.begin() + static_cast<std::ptrdiff_t>(end));
-              std::sort(by_number.begin(), by_number.end(), [&](std::uint32_t a, std::uint32_t b) {
-                return due[a].number < due[b].number;
-              });
-            }
-            outs[k] = *std::lower_bound(
-                by_number.begin(), by_number.end(), number,
-                [&](std::uint32_t a, Word sought) { return due[a].number < sought; });
-          }
-          ++k;
-        });
-    engine.answer_next(slot, outs);
-    i = end;
+  if (due.empty()) return;
+  // How many rows of each key, in order of their first ones.
+  core.groups.group(due);
+  struct Row {
+    Time time;
+    std::uint32_t place;
+    Word number;
+  };
+  std::vector<Row> rows;
+  rows.reserve(due.size());
+  const std::uint32_t column = engine.program().number;
+  for (std::size_t g = 0; g < core.groups.size(); ++g) {
+    const engine::Slot slot = core.groups.slot(g);
+    engine.each_row(slot, engine.answered(slot), core.groups.rows(g).size(),
+                    [&](const engine::Leaf* leaf, std::int32_t i) {
+                      rows.push_back({leaf->times()[i], static_cast<std::uint32_t>(rows.size()),
+                                      leaf->column(column)[i]});
+                    });
   }
-  answered.rows.reserve(due.size());
-  for (const engine::Waiting& row : due) {
-    answered.rows.push_back(static_cast<std::int64_t>(row.number));
+  std::vector<std::uint32_t> outs(rows.size());
+  const auto before = [](const Row& a, const Row& b) { return a.time < b.time; };
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) {
+    std::stable_sort(rows.begin(), rows.end(), before);
+  }
+  answered.rows.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    outs[rows[i].place] = static_cast<std::uint32_t>(i);
+    answered.rows.push_back(static_cast<std::int64_t>(rows[i].number));
+  }
+  std::size_t first = 0;
+  for (std::size_t g = 0; g < core.groups.size(); ++g) {
+    const std::size_t count = core.groups.rows(g).size();
+    engine.answer_next(core.groups.slot(g), {outs.data() + first, count});
+    first += count;
   }
 }
 

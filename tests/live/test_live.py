@@ -259,17 +259,16 @@ def test_damaged_bytes_are_refused() -> None:
         Live.from_bytes(window)
 
 
-def test_explain_says_what_is_kept_by_key() -> None:
+def test_explain_says_what_a_row_costs() -> None:
     definition = sf.rolling(
         on="t", by="k", s=sf.sum("x").over(sf.time(10)), c=sf.collect("x").over(3)
     )
     live = definition.live(lateness=5)
     assert "the newest time minus 5" in live.explain()
     assert "the rows of the last 10, at most 3 rows before it" in live.explain()
-    assert "by key:" not in live.explain()
+    assert "cost:" not in live.explain()
     live.feed(given_rows((1, "a", 1)))
-    assert "by key:    s:" in live.explain()
-    assert "folded:    c:" in live.explain()
+    assert "cost:      a row costs what it changes" in live.explain()
 
 
 @pytest.mark.parametrize(

@@ -57,20 +57,22 @@ class Change(Final):
 
     def _in_order(self, due: Any) -> Any:
         carried = [name for name in due.column_names if name != NUMBER]
-        return in_peer_order(self.definition, due, carried)
+        order = peer_order(self.definition, due, carried)
+        return due if order is None else due.take(pa.array(order))
 
 
-def in_peer_order(definition: Rolling, rows: Any, carried: list[str]) -> Any:
-    """Return rows with peers sorted, so that the emitted one does not depend on arrival.
+def peer_order(definition: Rolling, rows: Any, carried: list[str]) -> Any:
+    """Return the order of rows in which what comes out does not depend on arrival; None if any is.
 
-    Peers are sorted by the definition's order, then by all columns that are emitted.
+    It is key by key, in time order; peers are sorted by the definition's order, then by all columns
+    that are emitted.
     """
     if definition.order == "input" or definition.slide is not None:
-        return rows
+        return None
     names = dict.fromkeys((*definition.ties, *definition.order, *definition.used, *carried))
     table = pa.table({name: _ordered(rows[name]) for name in names})
-    order = sort_table(table, definition.on, definition.by, list(names)).order
-    return rows if order is None else rows.take(pa.array(order))
+    found = sort_table(table, definition.on, definition.by, list(names)).order
+    return np.arange(len(rows)) if found is None else found
 
 
 def last_columns(definition: Rolling, results: Any) -> Any:

@@ -75,7 +75,7 @@ class Engine:
             self.result = self.result.append(pa.field(REVISION, pa.int64()))
         self._seen = 0
         empty = without_views(empty)
-        program = compile_program(definition, self.schema, self.columns, emit)
+        program = compile_program(definition, empty.schema, self.columns, emit)
         self._native: Native | None = None
         self._mode: Mode
         if program is not None:

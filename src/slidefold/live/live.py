@@ -191,10 +191,10 @@ class Live:
         if self._engine is not None:
             by_key = set(self._engine.by_key)
             again = [name for name, _ in self.definition.items if name not in by_key]
-            if by_key:
-                lines.append(f"  by key:    {', '.join(sorted(by_key))}: kept as states by key")
-            if again:
-                lines.append(f"  folded:    {', '.join(again)}: folded again from the kept rows")
+            if not again:
+                lines.append("  cost:      a row costs what it changes, however many rows are kept")
+            else:
+                lines.append(f"  cost:      {', '.join(again)}: folded again from the kept rows")
         return "\n".join(lines)
 
     @in_turn

@@ -6,24 +6,28 @@ watermark are kept here with all their columns, because they come out again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
-from slidefold.columns.grouping import one_chunk
+from slidefold.columns.grouping import one_chunk, sort_table
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.live.change import changed_results, in_peer_order, last_columns
+from slidefold.live.change import changed_results, last_columns, peer_order
 from slidefold.live.frames import OLDEST
 from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.program import Program, columns_of
 from slidefold.live.revise import REVISION, newer_results
 from slidefold.live.side import require_side
+
+
+# What comes out, and a function that completes the step once nothing can fail.
+Emitted = tuple[Any, Callable[[], None]]
 
 
 class Carried:
@@ -37,11 +41,14 @@ class Carried:
         self.left: list[int] = []  # how many rows of each table have not been taken
         self.gone: list[Any] = []  # which rows have been taken; None if no row has
 
-    def add(self, first: int, rows: Any, late: Ints | None = None) -> None:
-        """Add a table whose first row has this number; late rows are never taken."""
+    def add(self, first: int, rows: Any, late: Ints | None = None) -> bool:
+        """Add a table whose first row has this number; late rows never come out.
+
+        Tell whether there was anything to add.
+        """
         count = len(rows) - (0 if late is None else len(late))
         if count == 0:
-            return
+            return False
         gone = None
         if late is not None:
             gone = np.zeros(len(rows), np.bool_)
@@ -50,18 +57,42 @@ class Carried:
         self.tables.append(rows)
         self.left.append(count)
         self.gone.append(gone)
+        return True
 
-    def take(self, numbers: Ints) -> Any:
-        """Return rows in the order of their numbers given, and forget them."""
+    def find(self, numbers: Ints) -> Any:
+        """Return rows in the order of their numbers given."""
         if len(numbers) == 0:
             return self.empty
         places = np.searchsorted(self.starts, numbers, side="right") - 1
-        found, order = self._rows(numbers, places)
+        if places[0] == places[-1] and (places == places[0]).all():
+            table, local = self.tables[places[0]], numbers - self.starts[places[0]]
+            if len(local) == 1:
+                return table.slice(int(local[0]), 1)
+            if len(local) == len(table) and (np.diff(local) == 1).all():
+                return table
+            return table.take(pa.array(local))
+        by_table = np.argsort(places, kind="stable")
+        ends = np.flatnonzero(np.diff(places[by_table])) + 1
+        parts = []
+        for mine in np.split(by_table, ends):
+            at = places[mine[0]]
+            parts.append(self.tables[at].take(pa.array(numbers[mine] - self.starts[at])))
+        table = pa.concat_tables(parts)
+        if (np.diff(by_table) == 1).all():
+            return table
+        order = np.empty(len(by_table), np.int64)
+        order[by_table] = np.arange(len(by_table))
+        return table.combine_chunks().take(pa.array(order))
+
+    def forget(self, numbers: Ints) -> None:
+        """Forget rows that have come out."""
+        if len(numbers) == 0:
+            return
+        places = np.searchsorted(self.starts, numbers, side="right") - 1
         for at, count in zip(*np.unique(places, return_counts=True), strict=True):
-            gone = self.gone[at]
-            if gone is None:
-                gone = self.gone[at] = np.zeros(len(self.tables[at]), np.bool_)
-            gone[numbers[places == at] - self.starts[at]] = True
+            if self.gone[at] is None:
+                self.gone[at] = np.zeros(len(self.tables[at]), np.bool_)
+            self.gone[at][numbers[places == at] - self.starts[at]] = True
             self.left[at] -= int(count)
         if 0 in self.left:
             kept = [at for at, left in enumerate(self.left) if left]
@@ -69,29 +100,11 @@ class Carried:
                 [items[at] for at in kept]
                 for items in (self.starts, self.tables, self.left, self.gone)
             )
-        return found if order is None else found.take(pa.array(order))
 
-    def _rows(self, numbers: Ints, places: Ints) -> tuple[Any, Ints | None]:
-        if places[0] == places[-1] and (places == places[0]).all():
-            at = int(places[0])
-            local = numbers - self.starts[at]
-            table = self.tables[at]
-            if len(local) == len(table) and (local == np.arange(len(table))).all():
-                return table, None
-            if len(local) == 1:
-                return table.slice(int(local[0]), 1), None
-            return table.take(pa.array(local)), None
-        by_table = np.argsort(places, kind="stable")
-        parts = []
-        for at in np.unique(places):
-            mine = numbers[by_table][places[by_table] == at] - self.starts[at]
-            parts.append(self.tables[at].take(pa.array(mine)))
-        table = pa.concat_tables(parts)
-        if (by_table == np.arange(len(by_table))).all():
-            return table, None
-        order = np.empty(len(by_table), np.int64)
-        order[by_table] = np.arange(len(by_table))
-        return table.combine_chunks(), order
+    def drop_last(self) -> None:
+        """Forget the table that was added last."""
+        for items in (self.starts, self.tables, self.left, self.gone):
+            items.pop()
 
     def rest(self) -> Any:
         """Return the rows that have not been taken, in order of arrival."""
@@ -171,15 +184,19 @@ class Native:
         core, first = self.core, self.core.seen
         late, numbers, found = core.feed(_capsule(rows), watermark, lateness)
         try:
-            features = self.features(found)
+            emitted, settle = self.emitted(rows, first, late, numbers, self.features(found))
         except BaseException:
             core.undo()
             raise
         core.commit()
-        return self.emitted(rows, first, late, numbers, features), late
+        settle()
+        return emitted, late
 
-    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Any:
-        """Return the rows of some numbers with their features; `rows` were given last."""
+    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
+        """Return the rows of some numbers with their features, and what to do once that is done.
+
+        `rows` were given last, the first of them with the number `first`.
+        """
         raise NotImplementedError
 
     def fill(self, rows: Any, watermark: int | None) -> None:
@@ -232,10 +249,20 @@ class Native:
 class NativeFinal(Native):
     """`emit="final"`: rows come out once, when the watermark has passed them."""
 
-    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Any:
+    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the rows that have become final."""
-        self.carried.add(first, rows, late)
-        return _with(self.carried.take(numbers), features)
+        carried, added = self.carried, self.carried.add(first, rows, late)
+        try:
+            found = self.paired(carried.find(numbers), features)
+        except BaseException:
+            if added:
+                carried.drop_last()
+            raise
+        return found, lambda: carried.forget(numbers)
+
+    def paired(self, rows: Any, features: dict[str, Any]) -> Any:
+        """Return rows with their features."""
+        return _with(rows, features)
 
     def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
         """Keep the rows that wait."""
@@ -253,11 +280,11 @@ class NativeFinal(Native):
 class NativeArrival(Native):
     """`emit="arrival"`: rows come out with their batch."""
 
-    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Any:
+    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the new rows."""
         if len(numbers) != len(rows) or (np.diff(numbers) != 1).any():
             rows = rows.take(pa.array(numbers))
-        return _with(rows, features)
+        return _with(rows, features), _nothing
 
 
 class NativeChange(NativeFinal):
@@ -267,15 +294,36 @@ class NativeChange(NativeFinal):
         """Start from an empty table with the columns of the rows to come."""
         super().__init__(definition, empty, program)
         features = self.features(self.core.rows_of(0))
-        self.last = last_columns(definition, _with(empty, features))
+        self.last = self.next = last_columns(definition, _with(empty, features))
 
-    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Any:
+    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the rows that have become final and changed."""
-        results = super().emitted(rows, first, late, numbers, features)
-        results = in_peer_order(self.definition, results, self.empty.column_names)
-        by_time = np.argsort(times_of(results, self.definition.on), kind="stable")
+        found, forget = super().emitted(rows, first, late, numbers, features)
+
+        def settle() -> None:
+            self.last = self.next
+            forget()
+
+        return found, settle
+
+    def paired(self, rows: Any, features: dict[str, Any]) -> Any:
+        """Return the rows that have changed, with their features.
+
+        Of peers that are equal in all columns of the definition, the first result goes to the first
+        in the order of all columns: what comes out does not depend on arrival.
+        """
+        definition = self.definition
+        own = peer_order(definition, rows, self.empty.column_names)
+        if own is not None:
+            # Both are key by key in time order, so that only peers change places.
+            found = sort_table(rows, definition.on, definition.by, ()).order
+            rows = rows.take(pa.array(own))
+            if found is not None:
+                features = {name: each.take(pa.array(found)) for name, each in features.items()}
+        results = _with(rows, features)
+        by_time = np.argsort(times_of(results, definition.on), kind="stable")
         results = results.take(pa.array(by_time))
-        emitted, self.last = changed_results(self.definition, self.last, results)
+        emitted, self.next = changed_results(definition, self.last, results)
         return emitted
 
     def horizon(self) -> int | None:
@@ -306,7 +354,7 @@ class NativeRevise(Native):
         folded = self._folded(self.pending, self.features(self.core.rows_of(0)))
         self.results = folded.select([NUMBER, *self.names, REVISION])
 
-    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Any:
+    def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return new and changed results; results of rows that have passed are forgotten."""
         fresh = _numbered(rows, np.arange(first, first + len(rows)))
         if late is not None:
@@ -316,9 +364,13 @@ class NativeRevise(Native):
         pool = pa.concat_tables([self.pending, fresh]).combine_chunks()
         places = np.searchsorted(numbers_of(pool), numbers)
         folded = self._folded(pool.take(pa.array(places)), features)
-        emitted, self.results = newer_results(folded, self.results, self.names)
-        self._pass(pool)
-        return emitted
+        emitted, results = newer_results(folded, self.results, self.names)
+
+        def settle() -> None:
+            self.results = results
+            self._pass(pool)
+
+        return emitted, settle
 
     def _pass(self, pool: Any) -> None:
         if self.watermark is None:
@@ -398,6 +450,10 @@ def _with(rows: Any, features: dict[str, Any]) -> Any:
         return rows
     names = [*rows.column_names, *features]
     return pa.Table.from_arrays([*rows.columns, *features.values()], names=names)
+
+
+def _nothing() -> None:
+    """Do nothing: no row waits."""
 
 
 def _numbered(rows: Any, numbers: Ints) -> Any:
