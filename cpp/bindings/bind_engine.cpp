@@ -694,12 +694,22 @@ nb::object results_of(EngineCore& core, std::size_t rows) {
   return nb::make_tuple(exported(std::move(batch)), others);
 }
 
+// Thrown for a question about a time whose rows may be gone.
+struct TooOld {
+  std::size_t row;
+};
+
 // Answers questions: keys and times, and what delta windows walk, are in the inputs.
 void ask_rows(EngineCore& core, std::optional<Time> now) {
   const auto answer = [&] {
     const Engine::Given given = core.inputs.given(core.pool, 0);
     const Input& clock = core.inputs.inputs[core.inputs.time];
     reset(core, given.count);
+    if (core.watermark) {
+      for (std::size_t i = 0; i < given.count; ++i) {
+        if (clock.valid[i] != 0 && given.times[i] < *core.watermark) throw TooOld{i};
+      }
+    }
     std::vector<Word> walked(core.asked_delta.size());
     for (std::size_t i = 0; i < given.count; ++i) {
       const bool own = clock.valid[i] != 0;
@@ -715,9 +725,16 @@ void ask_rows(EngineCore& core, std::optional<Time> now) {
                        static_cast<std::uint32_t>(i));
     }
   };
-  if (core.needs_gil) return answer();
-  const nb::gil_scoped_release without_gil;
-  answer();
+  try {
+    if (core.needs_gil) return answer();
+    const nb::gil_scoped_release without_gil;
+    answer();
+  } catch (const TooOld& old) {
+    fail_at("DataError", "a question must not ask for a time before the watermark, but it does",
+            old.row);
+  } catch (const std::domain_error& error) {
+    fail("ValueTypeError", error.what());
+  }
 }
 
 // The results that a row would have, if it came now.
@@ -937,6 +954,17 @@ void bind_engine(nb::module_& m) {
             return row_of(core, 0);
           },
           nb::arg("values"))
+      .def("peek",
+           [](EngineCore& core, nb::handle capsule) {
+             const Turn turn(core.turns);
+             require_whole(core);
+             auto* array =
+                 static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
+             if (array == nullptr) throw nb::python_error();
+             core.inputs.read(core.pool, *array);
+             peek(core);
+           },
+           nb::arg("batch"))
       .def("held", held, nb::arg("until").none())
       .def("prune",
            [](EngineCore& core) {

@@ -143,17 +143,19 @@ class Rolling:
         emit: str = "final",
         late: str = "drop",
         id: str | Sequence[str] = (),
+        schema: Any = None,
     ) -> Live:
         """Start a run over rows in order of arrival: `feed` takes rows and returns results.
 
         The watermark is the newest time minus `lateness`. A row is late if its time is at or before
         the watermark. `late` decides what happens to late rows: `"drop"` drops and counts them,
         `"side"` returns them separately, `"raise"` raises an error. `emit="final"` gives the same
-        results as `run`, each one once, after the watermark has passed it.
+        results as `run`, each one once, after the watermark has passed it. `push` takes single
+        events; `schema` is the Arrow schema of the rows, if `push` comes before any table.
         """
         from slidefold import api
 
-        return api.live(self, lateness=lateness, emit=emit, late=late, id=id)
+        return api.live(self, lateness=lateness, emit=emit, late=late, id=id, schema=schema)
 
     def explain(self, data: Any = None, **options: Any) -> str:
         """Describe for each column its kernel, its algorithm and why, its cost and its state.

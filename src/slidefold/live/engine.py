@@ -76,10 +76,10 @@ class Engine:
         self._seen = 0
         empty = without_views(empty)
         program = compile_program(definition, empty.schema, self.columns, emit)
-        self._native: Native | None = None
+        self.native: Native | None = None
         self._mode: Mode
         if program is not None:
-            self._mode = self._native = MODES[emit](definition, empty, program)
+            self._mode = self.native = MODES[emit](definition, empty, program)
             return
         mode = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
         self._mode = mode(definition, numbered(empty, 0))
@@ -108,7 +108,7 @@ class Engine:
             rows = rows.filter(pa.array(~gone))
         engine._seen = len(rows)
         mode = engine._mode
-        if engine._native is None:
+        if engine.native is None:
             rows = numbered(rows, 0)
         if not isinstance(mode, Sided):
             mode.fill(rows, watermark)
@@ -144,7 +144,7 @@ class Engine:
     @property
     def by_key(self) -> tuple[str, ...]:
         """Return the columns that are kept as states by key and need no history."""
-        if self._native is not None:
+        if self.native is not None:
             return tuple(self.definition.columns)
         return self._mode.by_key.names  # type: ignore[attr-defined,no-any-return]
 
@@ -169,7 +169,7 @@ class Engine:
             )
         if watermark is None or (before is not None and watermark < before):
             watermark = before
-        if self._native is None:
+        if self.native is None:
             rows = numbered(rows, self._seen)
         results = self._mode.take(rows, watermark)
         self._seen += len(rows)
@@ -181,7 +181,7 @@ class Engine:
         Return the results that are ready, and the late rows with their reasons, None if there are
         none.
         """
-        if self._native is None:
+        if self.native is None:
             accepted, late = judge(rows, self.definition.on, self.watermark)
             watermark = None
             if len(accepted):
@@ -190,7 +190,7 @@ class Engine:
             return self.take(accepted, watermark), late if len(late) else None
         rows = self.read(rows)
         before = self.watermark
-        results, places = self._native.feed(rows, None, lateness)
+        results, places = self.native.feed(rows, None, lateness)
         late = None
         if places is not None:
             late = judge(rows.take(pa.array(places)), self.definition.on, before)[1]
@@ -217,7 +217,7 @@ class Engine:
         metadata holds the last results of "revise" and "change".
         """
         rows = self._mode.kept()
-        if self._native is None:
+        if self.native is None:
             rows = rows.drop_columns([NUMBER])
         if isinstance(self._mode, Sided):
             side = Side(self._mode.side(), len(rows), self.watermark)

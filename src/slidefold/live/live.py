@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,10 +11,17 @@ from slidefold.columns.compute import filled_columns
 from slidefold.columns.sources import ArrowSource, source_of
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Given, counted, lateness_of
-from slidefold.errors import ColumnError, DataError, DefinitionError, StateError
+from slidefold.errors import (
+    ColumnError,
+    DataError,
+    DefinitionError,
+    StateError,
+    ValueTypeError,
+)
 from slidefold.live.engine import Engine, check_emit
 from slidefold.live.frames import NEWEST, OLDEST
-from slidefold.live.lateness import REASON, judge, times_of
+from slidefold.live.events import LATE_ROW, Events, schema_of_row
+from slidefold.live.lateness import REASON, TOO_LATE, judge
 from slidefold.live.revise import REVISION
 from slidefold.live.saving import identity, read_rows, same_definition, write_rows
 from slidefold.live.times import lateness_steps, steps_of, value_of
@@ -31,6 +38,10 @@ from slidefold.state import (
 )
 
 LATE = ("drop", "side", "raise")
+_FINISHED = (
+    "this live run is finished and takes no more rows; start a new one with live(), and call "
+    "finish() only after the last rows"
+)
 FLAG = "late"
 WHEN = {
     "final": "a result is emitted once, when the watermark has passed it",
@@ -62,8 +73,12 @@ class Live:
         emit: str = "final",
         late: str = "drop",
         id: str | Sequence[str] = (),
+        schema: Any = None,
     ) -> None:
-        """Accept rows less than `lateness` behind the newest; `late` decides about other rows."""
+        """Accept rows less than `lateness` behind the newest; `late` decides about other rows.
+
+        `schema` is the Arrow schema of the rows, for `push` before any table was fed.
+        """
         named = (id,) if isinstance(id, str) else tuple(id)
         check_emit(definition, emit, named)
         if late not in LATE:
@@ -75,12 +90,18 @@ class Live:
         self.definition, self.lateness = definition, lateness_of(lateness)
         self.emit, self.id = emit, named
         self._late_mode, self._late = late, 0
+        self._steps: int | None = None
         self._engine: Engine | None = None
         self._table_of: Callable[[Any], Any] = ArrowSource.fresh
         self._filled: frozenset[str] | None = None  # input columns whose type had no null so far
         self._finished = False
         self._last: int | None = None  # the watermark to show after finish()
         self._turn = Turn("this live run")
+        self._events: Events | None = None
+        if schema is not None:
+            if not isinstance(schema, pa.Schema):
+                raise ValueTypeError(f"schema must be a pyarrow schema, got {schema!r}")
+            self._engine = self._started(schema)
 
     @in_turn
     def feed(self, data: Any) -> Any:
@@ -91,26 +112,102 @@ class Live:
         `DataError`.
         """
         if self._finished:
-            raise DataError(
-                "this live run is finished and takes no more rows; start a new one with live(), "
-                "and call finish() only after the last rows"
-            )
+            raise DataError(_FINISHED)
         source = source_of(data)
         wrong = next((name for name in source.names if not isinstance(name, str)), None)
         if wrong is not None:
             raise ColumnError(f"column names must be strings, got {wrong!r}")
         rows = source.select(list(source.names))
         engine = self._engine or self._started(rows.schema)
-        # Check the columns first: `judge` needs the time column.
-        rows = engine.read(rows)
-        accepted, late = judge(rows, self.definition.on, engine.watermark)
-        if len(late) and self._late_mode == "raise":
-            raise DataError(f"{len(late)} rows are late, the first is {_shown(late)}")
-        due = engine.take(accepted, self._moved(engine, accepted))
+        self._require_none_late(engine, rows)
+        due, late = engine.feed(rows, self._lateness(engine))
         self._filled = source.filled if self._filled is None else self._filled & source.filled
         self._engine, self._table_of = engine, source.maker(self._never_null())
-        self._late += len(late)
+        self._late += 0 if late is None else len(late)
         return self._written(due, late)
+
+    @in_turn
+    def push(self, row: Mapping[str, Any] | tuple[Any, ...]) -> Any:
+        """Take one event; much faster than `feed` with a table of one row.
+
+        `row` has a value for each column: a dict, or a tuple in the order of the schema. With
+        `emit="arrival"` the result is a dict of the new columns; with any other `emit` it is a list
+        of the rows that are ready, each a dict. A late row is counted and gives None, or the row
+        with its flags if `late="side"`.
+
+        >>> import slidefold as sf
+        >>> definition = sf.rolling(on="t", by="card", s=sf.sum("x").over(sf.time(10)))
+        >>> live = definition.live(lateness=3, emit="arrival")
+        >>> live.push({"t": 5, "card": "a", "x": 1.0}), live.push({"t": 6, "card": "a", "x": 2.0})
+        ({'s': 1.0}, {'s': 3.0})
+        """
+        events = self._opened(row)
+        fields = events.fields(row)
+        result = events.push(fields, self._lateness(events.engine), raising=self._raises)
+        if result is not LATE_ROW:
+            return result
+        self._late += 1
+        if self._late_mode != "side":
+            return None
+        missing = dict.fromkeys(self.definition.columns)
+        return {**fields, **missing, FLAG: True, REASON: TOO_LATE}
+
+    @in_turn
+    def push_many(self, rows: Sequence[Mapping[str, Any] | tuple[Any, ...]]) -> list[Any]:
+        """Push events one by one; return their results in a list.
+
+        If one of them raises, those before it have been taken.
+        """
+        return [self.push.__wrapped__(self, row) for row in rows]  # type: ignore[attr-defined]
+
+    @in_turn
+    def ask(self, rows: Any, *, include: bool = False) -> Any:
+        """Return what the new columns are for some keys, over all accepted rows; change nothing.
+
+        `rows` has the key columns and, where it differs from the newest time, the time column. A
+        dict gives a dict and a list of dicts a list, both of the new columns; a table gives a table
+        of its kind with the new columns appended. With `include=True` each row is a whole event and
+        counts as if it had just arrived. Times at or before the watermark are refused.
+
+        >>> import slidefold as sf
+        >>> live = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(10))).live(lateness=3)
+        >>> _ = live.feed(pa.table({"t": [1, 5], "k": ["a", "b"], "x": [1.0, 2.0]}))
+        >>> live.ask({"k": "b"}), live.ask({"k": "a", "t": 20}), live.ask([{"k": "c"}])
+        ({'s': 2.0}, {'s': None}, [{'s': None}])
+        """
+        if self._engine is None:
+            raise DataError(
+                "the types of the columns are not known yet; feed rows first, or pass schema="
+            )
+        events = self._opened({})
+        if isinstance(rows, Mapping):
+            return events.ask([rows], include)[0]
+        if isinstance(rows, list | tuple):
+            return events.ask(rows, include)
+        source = source_of(rows)
+        found = events.ask_table(source.select(list(source.names)), include)
+        return source.append(found, frozenset())
+
+    def _opened(self, row: Any) -> Events:
+        if self._finished:
+            raise DataError(_FINISHED)
+        if self._events is None:
+            if self._engine is None:
+                self._engine = self._started(schema_of_row(row))
+            self._events = Events(self.definition, self._engine, self.emit)
+        return self._events
+
+    @property
+    def _raises(self) -> bool:
+        return self._late_mode == "raise"
+
+    def _require_none_late(self, engine: Engine, rows: Any) -> None:
+        """Raise if late rows are an error and there are any, before any row is taken."""
+        if not self._raises:
+            return
+        _, late = judge(engine.read(rows), self.definition.on, engine.watermark)
+        if len(late):
+            raise DataError(f"{len(late)} rows are late, the first is {_shown(late)}")
 
     @in_turn
     def advance(self, watermark: Any) -> Any:
@@ -250,7 +347,7 @@ class Live:
                 restored._engine = Engine.rebuild(
                     definition, schema, restored.emit, restored.id, kept, watermark
                 )
-                restored._clock(restored._engine)
+                restored._lateness(restored._engine)
             elif payload or header.get("watermark") is not None:
                 raise StateError("the bytes hold rows or a watermark without a schema")
         return restored
@@ -272,7 +369,7 @@ class Live:
                     f"the data already has a column {taken!r}, which late='side' adds; rename it"
                 )
         engine = Engine(self.definition, schema, self.emit, self.id)
-        self._clock(engine)
+        self._lateness(engine)
         return engine
 
     def _never_null(self) -> frozenset[str]:
@@ -283,18 +380,13 @@ class Live:
         more = {REVISION} if self.emit == "revise" else set()
         return filled_columns(self.definition, inputs) | more
 
-    def _clock(self, engine: Engine) -> int:
+    def _lateness(self, engine: Engine) -> int:
         """Return the lateness in steps of the time column."""
-        on = self.definition.on
-        clock, _ = counted(on, pa.array([], engine.schema.field(on).type))
-        return lateness_steps(self.lateness, clock)
-
-    def _moved(self, engine: Engine, accepted: Any) -> int | None:
-        """Return the watermark after these rows; the engine never moves it back."""
-        if len(accepted) == 0:
-            return None
-        newest = int(times_of(accepted, self.definition.on).max()) - self._clock(engine)
-        return newest if newest >= OLDEST else None
+        if self._steps is None:
+            on = self.definition.on
+            clock, _ = counted(on, pa.array([], engine.schema.field(on).type))
+            self._steps = lateness_steps(self.lateness, clock)
+        return self._steps
 
     def _written(self, due: Any, late: Any = None) -> Any:
         """Return results as the kind of table that was fed last, followed by late rows."""

@@ -6,6 +6,7 @@ watermark are kept here with all their columns, because they come out again.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -40,6 +41,7 @@ class Carried:
         self.tables: list[Any] = []
         self.left: list[int] = []  # how many rows of each table have not been taken
         self.gone: list[Any] = []  # which rows have been taken; None if no row has
+        self.pushed: dict[int, dict[str, Any]] = {}  # rows that came one by one
 
     def add(self, first: int, rows: Any, late: Ints | None = None) -> bool:
         """Add a table whose first row has this number; late rows never come out.
@@ -63,6 +65,8 @@ class Carried:
         """Return rows in the order of their numbers given."""
         if len(numbers) == 0:
             return self.empty
+        if self.pushed:
+            return self._find_both(numbers)
         places = np.searchsorted(self.starts, numbers, side="right") - 1
         if places[0] == places[-1] and (places == places[0]).all():
             table, local = self.tables[places[0]], numbers - self.starts[places[0]]
@@ -84,8 +88,37 @@ class Carried:
         order[by_table] = np.arange(len(by_table))
         return table.combine_chunks().take(pa.array(order))
 
+    def _find_both(self, numbers: Ints) -> Any:
+        """Return rows of which some came one by one."""
+        rows = [self.row(int(number)) for number in numbers]
+        return pa.Table.from_pylist(rows, schema=self.empty.schema)
+
+    def push(self, number: int, row: dict[str, Any]) -> None:
+        """Add a row that came alone."""
+        self.pushed[number] = row
+
+    def row(self, number: int) -> dict[str, Any]:
+        """Return a row by its number."""
+        if number in self.pushed:
+            return self.pushed[number]
+        at = bisect_right(self.starts, number) - 1
+        return self.tables[at].slice(number - self.starts[at], 1).to_pylist()[0]  # type: ignore[no-any-return]
+
+    def forget_rows(self, numbers: list[int]) -> None:
+        """Forget rows that have come out, in a list."""
+        if all(number in self.pushed for number in numbers):
+            for number in numbers:
+                del self.pushed[number]
+        else:
+            self.forget(np.array(numbers, np.int64))
+
     def forget(self, numbers: Ints) -> None:
         """Forget rows that have come out."""
+        if self.pushed:
+            alone = [int(number) for number in numbers if int(number) in self.pushed]
+            for number in alone:
+                del self.pushed[number]
+            numbers = numbers[~np.isin(numbers, alone)]
         if len(numbers) == 0:
             return
         places = np.searchsorted(self.starts, numbers, side="right") - 1
@@ -108,11 +141,14 @@ class Carried:
 
     def rest(self) -> Any:
         """Return the rows that have not been taken, in order of arrival."""
-        parts = [
-            table if gone is None else table.filter(pa.array(~gone))
-            for table, gone in zip(self.tables, self.gone, strict=True)
-        ]
-        return pa.concat_tables([self.empty, *parts]).combine_chunks()
+        parts = {
+            start: table if gone is None else table.filter(pa.array(~gone))
+            for start, table, gone in zip(self.starts, self.tables, self.gone, strict=True)
+        }
+        for number, row in self.pushed.items():
+            parts[number] = pa.Table.from_pylist([row], schema=self.empty.schema)
+        in_order = [parts[start] for start in sorted(parts)]
+        return pa.concat_tables([self.empty, *in_order]).combine_chunks()
 
     @property
     def nbytes(self) -> int:
@@ -182,7 +218,7 @@ class Native:
     def feed(self, rows: Any, watermark: int | None, lateness: int | None) -> tuple[Any, Any]:
         """Do the same; also return the places of late rows, or None."""
         core, first = self.core, self.core.seen
-        late, numbers, found = core.feed(_capsule(rows), watermark, lateness)
+        late, numbers, found = core.feed(capsule(rows), watermark, lateness)
         try:
             emitted, settle = self.emitted(rows, first, late, numbers, self.features(found))
         except BaseException:
@@ -202,7 +238,7 @@ class Native:
     def fill(self, rows: Any, watermark: int | None) -> None:
         """Set the rows; those up to the watermark have passed already."""
         first = self.core.seen
-        self.core.fill(_capsule(rows), watermark)
+        self.core.fill(capsule(rows), watermark)
         passed = None
         if watermark is not None:
             passed = np.flatnonzero(times_of(rows, self.definition.on) <= watermark)
@@ -430,7 +466,7 @@ MODES: dict[str, type[Native]] = {
 }
 
 
-def _capsule(rows: Any) -> Any:
+def capsule(rows: Any) -> Any:
     """Return the rows as one Arrow array of the C data interface."""
     batches = rows.to_batches()
     if len(batches) != 1:

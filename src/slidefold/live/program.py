@@ -54,6 +54,7 @@ class Program:
     results: list[Result]
     inputs: tuple[str, ...]
     reach: int | None  # how far before the watermark rows are needed; None if rows decide
+    plain: bool  # whether native code gives the results of a row as Python objects
 
 
 @dataclass
@@ -68,6 +69,7 @@ class _Builder:
     parts: list[dict[str, Any]] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     windows: dict[WindowKind, dict[str, Any]] = field(default_factory=dict)
+    plain: bool = True  # whether native code can give each result as a Python object
 
     def input(self, name: str) -> int:
         if name not in self.inputs:
@@ -128,6 +130,8 @@ class _Builder:
     def use(self, leaf: Leaf, part: int, presence: int, source: str, kind: Any, **more: Any) -> None:
         """Add an output of a part over the leaf's window, of an Arrow type."""
         window = self.window(leaf.window)
+        if presence < 0 and leaf.min_count:  # nulls that are kept do not count
+            presence = self.presence(leaf.operator.columns)
         counts = -1
         if presence >= 0:
             counts = _place(window["parts"], self.count(presence))
@@ -135,7 +139,8 @@ class _Builder:
         finish = more.pop("finish", None)
         objects, records = more.pop("objects", False), more.pop("records", False)
         native: dict[str, Any] = {
-            "name": str(len(self.results)),
+            # Where a result is a column by itself, it has its name.
+            "name": leaf.path[0] if len(leaf.path) == 1 else f"\0{len(self.results)}",
             "source": source,
             "part": part,
             "least": leaf.min_count or 0,
@@ -146,6 +151,8 @@ class _Builder:
             "records": records,
             **more,
         }
+        if objects or records or finish is not None or len(leaf.path) > 1 or not is_plain(kind):
+            self.plain = False
         if not (objects or records):
             native["type"] = pa.field("", kind).__arrow_c_schema__()
         window["uses"].append((len(self.results), place, counts))
@@ -159,6 +166,18 @@ def _place(items: list[Any], item: Any) -> int:
 
 
 # ---- what is stored of a column ------------------------------------------------------------------
+
+
+def is_plain(kind: Any) -> bool:
+    """Tell whether native code makes Python objects of values of a type, and back."""
+    if pa.types.is_list(kind):
+        return is_plain(kind.value_type)
+    return bool(
+        (_is_number(kind) and not pa.types.is_float16(kind))
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or _is_bytes(kind)
+    )
 
 
 def _is_number(kind: Any) -> bool:
@@ -725,7 +744,7 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
         "waits": emit in ("final", "change"),
         "again": emit == "revise",
     }
-    return Program(native, build.results, tuple(build.inputs), reach)
+    return Program(native, build.results, tuple(build.inputs), reach, build.plain)
 
 
 def _counts_first(window: dict[str, Any], parts: list[dict[str, Any]]) -> dict[str, Any]:

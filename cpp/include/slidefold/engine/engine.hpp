@@ -604,7 +604,7 @@ class Engine {
     return stores_.trees().rank(store, low) <= stores_.trees().rank(store, high);
   }
 
-  // ---- what windows after a watermark still need
+  // ---- what windows at a watermark or after it still need
 
   void evict(Slot slot, Time watermark, bool always = false) {
     KeyStore& store = by_slot_[slot];
@@ -635,19 +635,18 @@ class Engine {
     return pruned_[slot];
   }
   std::uint64_t needed_from(KeyStore& store, TimeRule& rule, Time watermark, std::uint64_t m) {
-    if (rule.empty() || watermark == kNewest) return m;
-    const Time since = before(watermark + 1, rule.oldest);
+    if (rule.empty()) return m;
+    const Time since = before(watermark, rule.oldest);
     return stores_.trees().rank(store, stores_.trees().lower(store, since));
   }
   std::uint64_t needed_from(KeyStore&, RowsRule& rule, Time, std::uint64_t m) {
-    const std::uint64_t before = rule.most - (rule.with_row ? 1 : 0);
-    return m > before ? m - before : 0;
+    return m > rule.most ? m - rule.most : 0;
   }
   std::uint64_t needed_from(KeyStore& store, SessionRule& rule, Time watermark, std::uint64_t m) {
     if (m == 0) return 0;
     const Place last = stores_.trees().at_rank(store, m - 1);
     const Time t = last.leaf->times()[last.at];
-    if (watermark == kNewest || SessionRule::apart(t, watermark + 1, rule.gap)) return m;
+    if (SessionRule::apart(t, watermark, rule.gap)) return m;
     rule.see(stores_.answers().row_at(store, last));
     return stores_.trees().rank(store, rule.low(stores_.trees(), store, last));
   }

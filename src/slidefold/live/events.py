@@ -1,0 +1,218 @@
+"""Single events: `push` and `ask`, without a table where the engine can do without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from slidefold.definition.rolling import Rolling
+from slidefold.errors import ColumnError, DataError, ValueTypeError, nearest
+from slidefold.live.engine import Engine
+from slidefold.live.lateness import judge
+from slidefold.live.native import MODES, NativeArrival, NativeFinal, capsule
+from slidefold.live.program import is_plain
+
+LATE_ROW = object()  # stands for the result of a late row
+
+
+def schema_of_row(row: Any) -> Any:
+    """Return the schema of a first event; raise if its values do not tell it."""
+    if not isinstance(row, Mapping):
+        raise DataError(
+            "the first event must be a dict, because its columns are not known yet; pass schema= "
+            "to push tuples"
+        )
+    for name, value in row.items():
+        if value is None:
+            raise DataError(f"the type of {name!r} is not known, because it is None; pass schema=")
+    try:
+        return pa.Table.from_pylist([dict(row)]).schema
+    except (pa.ArrowException, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueTypeError(f"the first event does not make a row: {reason}") from None
+
+
+class Events:
+    """Single events for an engine."""
+
+    def __init__(self, definition: Rolling, engine: Engine, emit: str) -> None:
+        """Prepare for events of the engine's schema."""
+        self.definition, self.engine, self.emit = definition, engine, emit
+        self.names = list(engine.schema.names)
+        self.known = frozenset(self.names)
+        native = engine.native
+        self.inputs: tuple[str, ...] = () if native is None else native.program.inputs
+        # Values of other types take the way of tables.
+        kinds = [engine.schema.field(name).type for name in self.inputs]
+        self.native = native if native is not None and all(map(_reads, kinds)) else None
+        self.plain = native is not None and native.program.plain
+
+    def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
+        """Return an event as a dict; raise an error that names a missing or additional field."""
+        if isinstance(row, dict):
+            if row.keys() == self.known:
+                return row
+        elif isinstance(row, tuple):
+            if len(row) != len(self.names):
+                raise ColumnError(
+                    f"an event must have {len(self.names)} values ({', '.join(self.names)}), "
+                    f"got {len(row)}"
+                )
+            return dict(zip(self.names, row, strict=True))
+        elif not isinstance(row, Mapping):
+            raise ValueTypeError(f"an event must be a dict or a tuple, got {row!r}")
+        more = next((name for name in row if name not in self.known), None)
+        if more is not None:
+            hint = nearest(str(more), self.names)
+            raise ColumnError(f"the event has a field {more!r}, which the schema has not{hint}")
+        missing = next((name for name in self.names if name not in row), None)
+        if missing is not None:
+            raise ColumnError(f"the event has no field {missing!r}")
+        return dict(row)
+
+    def push(self, row: dict[str, Any], lateness: int, raising: bool) -> Any:
+        """Take an event; return its result, or LATE_ROW."""
+        on = self.definition.on
+        if row[on] is None:
+            raise DataError(f"the field {on!r} is null")
+        native = self.native
+        fits = isinstance(native, NativeArrival) or type(native) is MODES["final"]
+        if native is None or not fits or raising:
+            return self._by_table(row, lateness, raising)
+        core = native.core
+        first = core.seen
+        late, numbers = core.push(tuple([row[name] for name in self.inputs]), lateness)
+        try:
+            found = self._results(len(numbers))
+            if isinstance(native, NativeFinal):
+                if not late:
+                    native.carried.push(first, row)
+                found = [
+                    {**native.carried.row(number), **features}
+                    for number, features in zip(numbers, found, strict=True)
+                ]
+        except BaseException:
+            core.undo()
+            raise
+        core.commit()
+        if isinstance(native, NativeFinal):
+            native.carried.forget_rows(numbers)
+        if late:
+            return LATE_ROW
+        return found[0] if isinstance(native, NativeArrival) else found
+
+    def _results(self, count: int) -> list[dict[str, Any]]:
+        """Return the results of the last native call."""
+        native = self.engine.native
+        assert native is not None
+        if self.plain:
+            return [native.core.row(row) for row in range(count)]
+        return _dicts(native.features(native.core.rows_of(count)))
+
+    def _by_table(self, row: dict[str, Any], lateness: int, raising: bool) -> Any:
+        table = self._table([row])
+        if raising:
+            _, late = judge(self.engine.read(table), self.definition.on, self.engine.watermark)
+            if len(late):
+                raise DataError(f"the event is late: {late.to_pylist()[0]}")
+        due, late = self.engine.feed(table, lateness)
+        if late is not None:
+            return LATE_ROW
+        rows = due.to_pylist()
+        if self.emit != "arrival":
+            return rows
+        return {name: rows[0][name] for name in self.definition.columns}
+
+    def _table(self, rows: Sequence[Mapping[str, Any]]) -> Any:
+        """Return events as a table of the engine's schema; an error names the field."""
+        columns = []
+        for field in self.engine.schema:
+            values = [row.get(field.name) for row in rows]
+            try:
+                columns.append(pa.array(values, field.type))
+            except (pa.ArrowException, TypeError, ValueError, OverflowError):
+                wrong = next(v for v in values if v is not None)
+                raise ValueTypeError(
+                    f"the field {field.name!r} must be {field.type}, got {wrong!r}"
+                ) from None
+        return pa.table(columns, schema=self.engine.schema)
+
+    # ---- questions
+
+    def ask(self, rows: Sequence[Any], include: bool) -> list[dict[str, Any]]:
+        """Return the new columns for some keys and times."""
+        native = self._require_native()
+        asked = [self._question(row, include) for row in rows]
+        now = native.newest
+        if self.native is None or not self.plain:
+            return _dicts(self._answers(self._table(asked), include))
+        core, inputs = native.core, self.inputs
+        values = (tuple([row.get(name) for name in inputs]) for row in asked)
+        if include:
+            return [core.peek_row(each) for each in values]
+        return [core.ask_row(each, now) for each in values]
+
+    def ask_table(self, rows: Any, include: bool) -> dict[str, Any]:
+        """Return the new columns for the rows of a table."""
+        self._require_native()
+        self._question(dict.fromkeys(rows.column_names), include)
+        columns = []
+        for field in self.engine.schema:
+            if field.name not in rows.column_names:
+                columns.append(pa.nulls(len(rows), field.type))
+                continue
+            column = rows[field.name]
+            if column.type != field.type:
+                try:
+                    column = column.cast(field.type)
+                except pa.ArrowException:
+                    raise ValueTypeError(
+                        f"the column {field.name!r} must be {field.type}, got {column.type}"
+                    ) from None
+            columns.append(column)
+        return self._answers(pa.table(columns, schema=self.engine.schema), include)
+
+    def _answers(self, table: Any, include: bool) -> dict[str, Any]:
+        native = self._require_native()
+        table = self.engine.read(table)
+        if include:
+            parts = []
+            for at in range(len(table)):
+                native.core.peek(capsule(table.slice(at, 1)))
+                parts.append(pa.table(native.features(native.core.rows_of(1))))
+            if parts:
+                whole = pa.concat_tables(parts).combine_chunks()
+                return dict(zip(whole.column_names, whole.columns, strict=True))
+        return native.features(native.core.ask(capsule(table), native.newest))
+
+    def _require_native(self) -> Any:
+        if self.engine.native is None:
+            raise DataError(
+                "ask needs one result per row, and types that the engine keeps by key; see "
+                "explain()"
+            )
+        return self.engine.native
+
+    def _question(self, row: Any, include: bool) -> Mapping[str, Any]:
+        if not isinstance(row, Mapping):
+            raise ValueTypeError(f"a question must be a dict, got {row!r}")
+        if include:
+            return self.fields(row)
+        needed = [*self.definition.by, *(n for w in self.definition.windows for n in w.walks)]
+        missing = next((name for name in needed if name not in row), None)
+        if missing is not None:
+            raise ColumnError(f"a question must have the column {missing!r}")
+        return row
+
+
+def _reads(kind: Any) -> bool:
+    """Tell whether native code reads Python objects as values of a type."""
+    return is_plain(kind) or bool(pa.types.is_timestamp(kind))
+
+
+def _dicts(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return columns as one dict per row."""
+    names, lists = list(columns), [values.to_pylist() for values in columns.values()]
+    return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
