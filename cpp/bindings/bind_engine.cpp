@@ -138,6 +138,7 @@ struct EngineCore {
   std::unique_ptr<Engine> engine;
   std::vector<std::unique_ptr<Output>> outputs;
   std::vector<std::string> names;  // of the outputs
+  std::vector<nb::str> keys;       // the same as Python objects
   std::vector<std::unique_ptr<Counts>> counters;
   struct Fan final : engine::Sink {
     std::vector<engine::Sink*> sinks;
@@ -160,6 +161,13 @@ struct EngineCore {
   std::vector<std::uint32_t> out;
   std::vector<std::uint8_t> taken;
   DueGroups groups;
+  // The fields of events, those that nothing reads too.
+  struct Field {
+    nb::str name;
+    std::int64_t input;
+  };
+  std::vector<Field> fields;
+  std::vector<PyObject*> values;
   // What a batch changes besides its rows, once Python has made columns of its results.
   struct Step {
     std::optional<Time> watermark, newest;
@@ -279,6 +287,7 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
     output->decimals = at<std::int32_t>(given, "decimals");
   }
   core.names.push_back(at<std::string>(given, "name"));
+  core.keys.push_back(nb::str(core.names.back().data(), core.names.back().size()));
   core.outputs.push_back(std::move(output));
 }
 
@@ -293,6 +302,15 @@ void build(EngineCore& core, nb::dict given) {
     input.type = type_in(schema);
     input.format = schema.dictionary != nullptr ? schema.dictionary->format : schema.format;
     inputs.inputs.push_back(std::move(input));
+  }
+  for (const nb::handle name : nb::object(given["fields"])) {
+    std::int64_t input = -1;
+    for (std::size_t i = 0; i < inputs.inputs.size(); ++i) {
+      if (inputs.inputs[i].name == nb::cast<std::string>(name)) {
+        input = static_cast<std::int64_t>(i);
+      }
+    }
+    core.fields.push_back({nb::borrow<nb::str>(name), input});
   }
   inputs.time = at<std::uint32_t>(given, "time");
   inputs.keys = at<std::vector<std::uint32_t>>(given, "keys");
@@ -686,7 +704,7 @@ nb::object results_of(EngineCore& core, std::size_t rows) {
   for (std::size_t i = 0; i < core.outputs.size(); ++i) {
     Output& output = *core.outputs[i];
     if (output.objects || output.records) {
-      others[core.names[i].c_str()] = output.raw();
+      others[core.keys[i]] = output.raw();
     } else {
       batch.children.push_back(output.column(core.names[i]));
     }
@@ -854,9 +872,67 @@ nb::object push(EngineCore& core, const nb::tuple& values, std::optional<Time> l
 nb::dict row_of(EngineCore& core, std::size_t row) {
   nb::dict found;
   for (std::size_t i = 0; i < core.outputs.size(); ++i) {
-    found[core.names[i].c_str()] = core.outputs[i]->object(row);
+    found[core.keys[i]] = core.outputs[i]->object(row);
   }
   return found;
+}
+
+// The values of an event by input; false if it has not just the fields that rows have.
+bool values_of(EngineCore& core, nb::handle event, std::vector<PyObject*>& values) {
+  if (PyDict_GET_SIZE(event.ptr()) != static_cast<Py_ssize_t>(core.fields.size())) return false;
+  values.assign(core.inputs.inputs.size(), nullptr);
+  for (const EngineCore::Field& field : core.fields) {
+    PyObject* const value = PyDict_GetItemWithError(event.ptr(), field.name.ptr());
+    if (value == nullptr) {
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      return false;
+    }
+    if (field.input >= 0) values[static_cast<std::size_t>(field.input)] = value;
+  }
+  return values[core.inputs.time] != Py_None;
+}
+
+// One event whose results come at once: a dict, False if it is late, None if its fields are wrong.
+nb::object push_event(EngineCore& core, const nb::dict& event, Time lateness) {
+  const Turn turn(core.turns);
+  require_whole(core);
+  if (!values_of(core, event, core.values)) return nb::none();
+  core.inputs.read_row(core.pool, core.values);
+  const Answered answered = took(core, std::nullopt, lateness);
+  if (!answered.late.empty()) {
+    commit(core);
+    return nb::bool_(false);
+  }
+  nb::dict found;
+  try {
+    found = row_of(core, 0);
+  } catch (...) {
+    undo(core);
+    throw;
+  }
+  commit(core);
+  return found;
+}
+
+// One question: the fields that it has; the newest time if it has none.
+nb::object ask_event(EngineCore& core, const nb::dict& question) {
+  const Turn turn(core.turns);
+  require_whole(core);
+  core.values.assign(core.inputs.inputs.size(), Py_None);
+  for (const EngineCore::Field& field : core.fields) {
+    if (field.input < 0) continue;
+    PyObject* const value = PyDict_GetItemWithError(question.ptr(), field.name.ptr());
+    if (value != nullptr) {
+      core.values[static_cast<std::size_t>(field.input)] = value;
+    } else if (PyErr_Occurred() != nullptr) {
+      throw nb::python_error();
+    }
+  }
+  std::optional<Time> now = core.newest;
+  if (core.watermark && (!now || *now < *core.watermark)) now = core.watermark;
+  core.inputs.read_row(core.pool, core.values);
+  ask_rows(core, now);
+  return row_of(core, 0);
 }
 
 }  // namespace
@@ -869,6 +945,9 @@ void bind_engine(nb::module_& m) {
              build(*self, program);
            })
       .def("feed", feed, nb::arg("batch"), nb::arg("watermark").none(), nb::arg("lateness").none())
+      .def("push_event", push_event, nb::arg("event"), nb::arg("lateness"))
+      .def("ask_event", ask_event, nb::arg("question"))
+      .def_prop_ro("calls_python", [](const EngineCore& core) { return core.needs_gil; })
       .def("push", push, nb::arg("values"), nb::arg("lateness").none())
       .def("commit",
            [](EngineCore& core) {

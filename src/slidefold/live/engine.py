@@ -75,11 +75,13 @@ class Engine:
             self.result = self.result.append(pa.field(REVISION, pa.int64()))
         self._seen = 0
         empty = without_views(empty)
+        self._as_kept = empty.schema.equals(self.schema)  # no column is a view
         program = compile_program(definition, empty.schema, self.columns, emit)
         self.native: Native | None = None
         self._mode: Mode
         if program is not None:
             self._mode = self.native = MODES[emit](definition, empty, program)
+            self.native.result = self.result
             return
         mode = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
         self._mode = mode(definition, numbered(empty, 0))
@@ -224,8 +226,14 @@ class Engine:
             rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))
         return rows
 
+    def takes(self, schema: Any) -> bool:
+        """Tell whether rows of this schema are in the form that is kept already."""
+        return self._as_kept and bool(schema.equals(self.schema))
+
     def read(self, rows: Any) -> Any:
         """Return rows in the form that is kept; raise an error for wrong columns or types."""
+        if isinstance(rows, pa.Table) and self.takes(rows.schema):
+            return rows
         if isinstance(rows, pa.RecordBatch):
             rows = pa.Table.from_batches([rows])
         more = next((name for name in rows.column_names if name not in self.schema.names), None)
@@ -237,6 +245,8 @@ class Engine:
 
     def _written(self, results: Any) -> Any:
         """Return results with the columns and types of a batch run of the definition."""
+        if results.schema.equals(self.result, check_metadata=True):
+            return results
         columns, fields = [], []
         for field in self.result:
             column = results[field.name]

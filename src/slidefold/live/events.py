@@ -48,6 +48,13 @@ class Events:
         kinds = [engine.schema.field(name).type for name in self.inputs]
         self.native = native if native is not None and all(map(_reads, kinds)) else None
         self.plain = native is not None and native.program.plain
+        walked = (name for window in definition.windows for name in window.walks)
+        # Neither values nor operators run Python code, and each event has one result.
+        core = None if self.native is None else self.native.core
+        direct = core is not None and self.plain and not core.calls_python
+        self.answers_at_once = direct and isinstance(self.native, NativeArrival)
+        self.answers_questions = direct
+        self.needed = tuple(dict.fromkeys((*definition.by, *walked)))  # of a question
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
         """Return an event as a dict; raise an error that names a missing or additional field."""
@@ -195,13 +202,16 @@ class Events:
             )
         return self.engine.native
 
+    def asks(self, row: Any) -> bool:
+        """Tell whether a question is a dict with all that it needs."""
+        return type(row) is dict and all(name in row for name in self.needed)
+
     def _question(self, row: Any, include: bool) -> Mapping[str, Any]:
         if not isinstance(row, Mapping):
             raise ValueTypeError(f"a question must be a dict, got {row!r}")
         if include:
             return self.fields(row)
-        needed = [*self.definition.by, *(n for w in self.definition.windows for n in w.walks)]
-        missing = next((name for name in needed if name not in row), None)
+        missing = next((name for name in self.needed if name not in row), None)
         if missing is not None:
             raise ColumnError(f"a question must have the column {missing!r}")
         return row

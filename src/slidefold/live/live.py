@@ -38,6 +38,7 @@ from slidefold.state import (
 )
 
 LATE = ("drop", "side", "raise")
+_AS_IT_IS = ArrowSource.fresh
 _FINISHED = (
     "this live run is finished and takes no more rows; start a new one with live(), and call "
     "finish() only after the last rows"
@@ -92,12 +93,13 @@ class Live:
         self._late_mode, self._late = late, 0
         self._steps: int | None = None
         self._engine: Engine | None = None
-        self._table_of: Callable[[Any], Any] = ArrowSource.fresh
+        self._table_of: Callable[[Any], Any] = _AS_IT_IS
         self._filled: frozenset[str] | None = None  # input columns whose type had no null so far
         self._finished = False
         self._last: int | None = None  # the watermark to show after finish()
         self._turn = Turn("this live run")
         self._events: Events | None = None
+        self._core: Any = None  # takes events directly, once it is known that it can
         if schema is not None:
             if not isinstance(schema, pa.Schema):
                 raise ValueTypeError(f"schema must be a pyarrow schema, got {schema!r}")
@@ -113,20 +115,25 @@ class Live:
         """
         if self._finished:
             raise DataError(_FINISHED)
-        source = source_of(data)
-        wrong = next((name for name in source.names if not isinstance(name, str)), None)
-        if wrong is not None:
-            raise ColumnError(f"column names must be strings, got {wrong!r}")
-        rows = source.select(list(source.names))
-        engine = self._engine or self._started(rows.schema)
+        engine = self._engine
+        if engine is not None and type(data) is pa.Table and engine.takes(data.schema):
+            source, rows = ArrowSource(data), data
+        else:
+            source = source_of(data)
+            wrong = next((name for name in source.names if not isinstance(name, str)), None)
+            if wrong is not None:
+                raise ColumnError(f"column names must be strings, got {wrong!r}")
+            rows = source.select(list(source.names))
+            engine = engine or self._started(rows.schema)
         self._require_none_late(engine, rows)
         due, late = engine.feed(rows, self._lateness(engine))
         self._filled = source.filled if self._filled is None else self._filled & source.filled
-        self._engine, self._table_of = engine, source.maker(self._never_null())
+        if not (type(source) is ArrowSource and self._table_of is _AS_IT_IS):
+            self._table_of = source.maker(self._never_null())
+        self._engine = engine
         self._late += 0 if late is None else len(late)
         return self._written(due, late)
 
-    @in_turn
     def push(self, row: Mapping[str, Any] | tuple[Any, ...]) -> Any:
         """Take one event; much faster than `feed` with a table of one row.
 
@@ -141,6 +148,18 @@ class Live:
         >>> live.push({"t": 5, "card": "a", "x": 1.0}), live.push({"t": 6, "card": "a", "x": 2.0})
         ({'s': 1.0}, {'s': 3.0})
         """
+        core = self._core
+        if core is not None and type(row) is dict:
+            with self._turn:
+                found = core.push_event(row, self._steps)
+            if found is False:
+                self._late += 1
+            if found is not None:
+                return found or None
+        return self._push(row)
+
+    @in_turn
+    def _push(self, row: Mapping[str, Any] | tuple[Any, ...]) -> Any:
         events = self._opened(row)
         fields = events.fields(row)
         result = events.push(fields, self._lateness(events.engine), raising=self._raises)
@@ -158,7 +177,7 @@ class Live:
 
         If one of them raises, those before it have been taken.
         """
-        return [self.push.__wrapped__(self, row) for row in rows]  # type: ignore[attr-defined]
+        return [self._push.__wrapped__(self, row) for row in rows]  # type: ignore[attr-defined]
 
     @in_turn
     def ask(self, rows: Any, *, include: bool = False) -> Any:
@@ -181,6 +200,9 @@ class Live:
             )
         events = self._opened({})
         if isinstance(rows, Mapping):
+            if not include and events.answers_questions and events.asks(rows):
+                assert events.native is not None
+                return events.native.core.ask_event(rows)
             return events.ask([rows], include)[0]
         if isinstance(rows, list | tuple):
             return events.ask(rows, include)
@@ -195,6 +217,10 @@ class Live:
             if self._engine is None:
                 self._engine = self._started(schema_of_row(row))
             self._events = Events(self.definition, self._engine, self.emit)
+            if self._events.answers_at_once and self._late_mode == "drop":
+                self._lateness(self._engine)
+                assert self._events.native is not None
+                self._core = self._events.native.core
         return self._events
 
     @property
@@ -235,7 +261,7 @@ class Live:
             return None
         last = self._last if self._finished else engine.newest
         due = self._written(engine.take(engine.schema.empty_table(), NEWEST))
-        self._finished, self._last = True, last
+        self._finished, self._last, self._core = True, last, None
         return due
 
     @property

@@ -67,11 +67,13 @@ class Carried:
             return self.empty
         if self.pushed:
             return self._find_both(numbers)
+        if len(numbers) == 1:
+            number = int(numbers[0])
+            at = bisect_right(self.starts, number) - 1
+            return self.tables[at].slice(number - self.starts[at], 1)
         places = np.searchsorted(self.starts, numbers, side="right") - 1
         if places[0] == places[-1] and (places == places[0]).all():
             table, local = self.tables[places[0]], numbers - self.starts[places[0]]
-            if len(local) == 1:
-                return table.slice(int(local[0]), 1)
             if len(local) == len(table) and (np.diff(local) == 1).all():
                 return table
             return table.take(pa.array(local))
@@ -121,18 +123,24 @@ class Carried:
             numbers = numbers[~np.isin(numbers, alone)]
         if len(numbers) == 0:
             return
+        if len(numbers) == 1:
+            at = bisect_right(self.starts, int(numbers[0])) - 1
+            self._forget_in(at, numbers)
+            return
         places = np.searchsorted(self.starts, numbers, side="right") - 1
-        for at, count in zip(*np.unique(places, return_counts=True), strict=True):
-            if self.gone[at] is None:
-                self.gone[at] = np.zeros(len(self.tables[at]), np.bool_)
-            self.gone[at][numbers[places == at] - self.starts[at]] = True
-            self.left[at] -= int(count)
-        if 0 in self.left:
-            kept = [at for at, left in enumerate(self.left) if left]
-            self.starts, self.tables, self.left, self.gone = (
-                [items[at] for at in kept]
-                for items in (self.starts, self.tables, self.left, self.gone)
-            )
+        for at in np.unique(places)[::-1]:
+            self._forget_in(int(at), numbers[places == at])
+
+    def _forget_in(self, at: int, numbers: Ints) -> None:
+        """Forget rows of one table, and the table with its last row."""
+        self.left[at] -= len(numbers)
+        if self.left[at] == 0:
+            for items in (self.starts, self.tables, self.left, self.gone):
+                del items[at]
+            return
+        if self.gone[at] is None:
+            self.gone[at] = np.zeros(len(self.tables[at]), np.bool_)
+        self.gone[at][numbers - self.starts[at]] = True
 
     def drop_last(self) -> None:
         """Forget the table that was added last."""
@@ -160,6 +168,7 @@ class Native:
     """The core with a compiled definition, and what all modes have in common."""
 
     once = True
+    result: Any = None  # the schema of results, once it is known
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
         """Start from an empty table with the columns of the rows to come."""
@@ -298,7 +307,7 @@ class NativeFinal(Native):
 
     def paired(self, rows: Any, features: dict[str, Any]) -> Any:
         """Return rows with their features."""
-        return _with(rows, features)
+        return _with(rows, features, self.result)
 
     def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
         """Keep the rows that wait."""
@@ -318,9 +327,9 @@ class NativeArrival(Native):
 
     def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the new rows."""
-        if len(numbers) != len(rows) or (np.diff(numbers) != 1).any():
+        if len(numbers) != len(rows) or (len(rows) > 1 and (np.diff(numbers) != 1).any()):
             rows = rows.take(pa.array(numbers))
-        return _with(rows, features), _nothing
+        return _with(rows, features, self.result), _nothing
 
 
 class NativeChange(NativeFinal):
@@ -480,12 +489,14 @@ def capsule(rows: Any) -> Any:
     return batches[0].__arrow_c_array__()[1]
 
 
-def _with(rows: Any, features: dict[str, Any]) -> Any:
-    """Return a table of rows and their features."""
-    if not features:
-        return rows
-    names = [*rows.column_names, *features]
-    return pa.Table.from_arrays([*rows.columns, *features.values()], names=names)
+def _with(rows: Any, features: dict[str, Any], result: Any = None) -> Any:
+    """Return a table of rows and their features, with the schema of results where it fits."""
+    columns = [*rows.columns, *features.values()]
+    if result is not None and len(result) == len(columns):
+        kinds = zip(result.types, columns, strict=True)
+        if all(kind == column.type for kind, column in kinds):
+            return pa.Table.from_arrays(columns, schema=result)
+    return pa.Table.from_arrays(columns, names=[*rows.column_names, *features])
 
 
 def _nothing() -> None:

@@ -732,6 +732,7 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
             }
             for name in build.inputs
         ],
+        "fields": list(schema.names),
         "time": build.input(on),
         "keys": [build.input(name) for name in definition.by],
         "columns": build.columns,

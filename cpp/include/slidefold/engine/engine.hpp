@@ -205,7 +205,8 @@ class Engine {
       for (const Slot slot : touched_) {
         if (keys_.live(slot)) evict(slot, *watermark);
       }
-      const std::size_t visits = std::min(keys_.slots(), 16 + 2 * touched_.size());
+      const std::size_t visits =
+          std::min(keys_.slots(), std::max<std::size_t>(2 * touched_.size(), kVisits));
       for (std::size_t i = 0; i < visits; ++i) {
         if (++visited_ >= keys_.slots()) visited_ = 0;
         if (keys_.live(static_cast<Slot>(visited_))) {
@@ -441,6 +442,8 @@ class Engine {
   }
 
  private:
+  static constexpr std::size_t kVisits = 2;  // of idle keys, with each commit at least
+
   struct Entry {
     Slot slot;
     std::uint64_t rank;
@@ -611,6 +614,12 @@ class Engine {
     if (store.size == 0) return;
     // Where a search is as long as a window, it waits until the store has doubled.
     if (!always && grows_ && store.size <= 2 * pruned(slot) + 16) return;
+    // Most often some window still holds the oldest row.
+    const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
+    for (const Window& window : program_.windows) {
+      const auto* rule = std::get_if<TimeRule>(&window.rule);
+      if (rule != nullptr && !rule->empty() && oldest >= before(watermark, rule->oldest)) return;
+    }
     const Place passed = behind(store, watermark);
     const std::uint64_t m = stores_.trees().rank(store, passed);
     std::uint64_t needed = m;
