@@ -1,0 +1,124 @@
+"""A batch that fails changes nothing: not the rows, the windows, the watermark or what is saved."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import slidefold as sf
+from tests.support.arrivals import assert_rows
+
+T = sf.time
+SCHEMA = pa.schema({"id": pa.int64(), "t": pa.int64(), "k": pa.string(), "x": pa.int64()})
+
+
+class Trap:
+    """Raises when it is told to."""
+
+    armed = 0
+
+
+@sf.operator(commutative=False)
+class Trapped:
+    """Joins values, and fails at the n-th combine after it was armed."""
+
+    @staticmethod
+    def lift(x: int) -> tuple[int, ...]:
+        return (x,)
+
+    @staticmethod
+    def combine(older: tuple[int, ...], newer: tuple[int, ...]) -> tuple[int, ...]:
+        if Trap.armed:
+            Trap.armed -= 1
+            if Trap.armed == 0:
+                raise RuntimeError("the trap")
+        return (older + newer)[-5:]
+
+    @staticmethod
+    def lower(state: tuple[int, ...]) -> list[int]:
+        return list(state)
+
+
+DEFINITION = sf.rolling(
+    on="t",
+    by="k",
+    order="id",
+    total=sf.sum("x").over(T(30)),
+    joined=Trapped("x").over(T(40)),
+    middle=sf.median("x").over(T(25)),
+    lately=sf.collect("x").over(4),
+    recent=Trapped("x").over(150),
+    visit=Trapped("x").over(sf.session(3)),
+)
+
+
+def batch(rng: random.Random, start: int, count: int) -> Any:
+    """Return rows that are up to 6 steps late."""
+    return pa.table(
+        [
+            range(start, start + count),
+            [(start + i) // 2 - rng.choice([0, 0, rng.randrange(6)]) for i in range(count)],
+            [rng.choice(["a", "b", None]) for _ in range(count)],
+            [rng.choice([1, 2, 3, None]) for _ in range(count)],
+        ],
+        schema=SCHEMA,
+    )
+
+
+@pytest.mark.parametrize("emit", ["final", "arrival", "revise", "change"])
+def test_an_operator_that_raises(emit: str) -> None:
+    rng = random.Random(emit)
+    failing, other = (
+        DEFINITION.live(lateness=4, emit=emit, id="id" if emit == "revise" else (), schema=SCHEMA)
+        for _ in range(2)
+    )
+    raised = 0
+    for step in range(60):
+        rows = batch(rng, step * 12, rng.randrange(1, 13))
+        before = failing.to_bytes()
+        Trap.armed = rng.randrange(1, 60)
+        try:
+            found = failing.feed(rows)
+        except RuntimeError:
+            raised += 1
+            Trap.armed = 0
+            assert failing.to_bytes() == before
+            failing._engine.native.core.check()  # type: ignore[union-attr]
+            found = failing.feed(rows)
+        Trap.armed = 0
+        failing._engine.native.core.check()  # type: ignore[union-attr]
+        assert_rows(found, other.feed(rows))
+    assert raised > 20
+    assert_rows(failing.finish(), other.finish())
+
+
+@pytest.mark.parametrize("emit", ["final", "arrival"])
+def test_a_result_that_overflows(emit: str) -> None:
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(T(9)), n=sf.count().over(2))
+    live = definition.live(lateness=0, emit=emit, schema=SCHEMA)
+    big = 2**62
+    live.feed(pa.table([[0, 1], [1, 2], ["a", "b"], [big, 1]], schema=SCHEMA))
+    with pytest.raises(sf.errors.ResultOverflowError):
+        live.feed(pa.table([[2, 3], [3, 4], ["b", "a"], [1, big]], schema=SCHEMA))
+    with pytest.raises(sf.errors.ResultOverflowError):
+        live.push({"id": 3, "t": 4, "k": "a", "x": big})
+    assert (live.watermark, live.pending, live.late) == (2, 0, 0)
+    found = live.feed(pa.table([[2, 3], [3, 4], ["b", "a"], [1, 5]], schema=SCHEMA))
+    assert found.select(["s", "n"]).to_pylist() == [{"s": 2, "n": 2}, {"s": big + 5, "n": 2}]
+
+
+def test_results_that_do_not_make_a_column() -> None:
+    @sf.operator
+    class Odd:
+        lift = staticmethod(lambda x: x)
+        combine = staticmethod(lambda a, b: a + b)
+        lower = staticmethod(lambda s: object() if s > 5 else s)
+
+    live = sf.rolling(on="t", s=Odd("x").over(T(9))).live(lateness=0)
+    assert live.feed(pa.table({"t": [1], "x": [3]}))["s"].to_pylist() == [3]
+    with pytest.raises(sf.errors.ValueTypeError, match="do not fit a column"):
+        live.feed(pa.table({"t": [2], "x": [3]}))
+    assert live.feed(pa.table({"t": [2], "x": [2]}))["s"].to_pylist() == [5]
