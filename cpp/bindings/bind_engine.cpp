@@ -15,6 +15,9 @@
 namespace slidefold::bindings {
 namespace {
 
+engine::Column input_column(const Input& input, const std::vector<Word>& words,
+                            const std::vector<std::uint8_t>& valid);
+
 using engine::Engine;
 using engine::Part;
 using engine::Time;
@@ -154,6 +157,21 @@ struct EngineCore {
   std::vector<std::unique_ptr<Holes>> holes;  // by presence
   std::vector<std::size_t> asked_delta;       // the inputs of delta windows, by window; ~0 for none
   bool needs_gil = false;
+  // When there are results: at rows, at multiples of a time, at every n-th row, or per window.
+  enum class Slide : std::uint8_t { kNone, kTime, kRows, kWindow } slide = Slide::kNone;
+  engine::Grid grid;
+  std::uint64_t every = 1;
+  Time largest = 0;
+  std::vector<std::optional<Time>> spans;  // of time windows
+  engine::Type bounds;
+  std::string bounds_format;
+  struct End {
+    engine::Slot slot;
+    Time start, end;
+    bool started;
+    std::uint64_t low, high;
+  };
+  std::vector<End> ends;
   bool waits = false;  // rows wait for the watermark
   bool again = false;  // rows that a batch changes are answered once more
   std::optional<Time> watermark, newest;
@@ -331,6 +349,26 @@ void build(EngineCore& core, nb::dict given) {
     inputs.stored.push_back(std::move(stored));
   }
   inputs.presences = at<std::vector<std::vector<std::uint32_t>>>(given, "presences");
+  const auto slide = at<std::string>(given, "slide");
+  using Slide = EngineCore::Slide;
+  core.slide = slide == "time"     ? Slide::kTime
+               : slide == "rows"   ? Slide::kRows
+               : slide == "window" ? Slide::kWindow
+                                   : Slide::kNone;
+  if (core.slide == Slide::kTime) {
+    core.grid = {at<Time>(given, "step"), at<Time>(given, "shift"), at<Time>(given, "far"),
+                 at<Time>(given, "near")};
+    core.largest = at<Time>(given, "largest");
+  }
+  if (core.slide == Slide::kRows) {
+    core.every = at<std::uint64_t>(given, "n");
+    core.spans = at<std::vector<std::optional<Time>>>(given, "spans");
+  }
+  if (core.slide != Slide::kNone) {
+    const nb::object capsule = given["bounds"];
+    core.bounds = type_in(schema_in(capsule));
+    core.bounds_format = schema_in(capsule).format;
+  }
   core.waits = at<bool>(given, "waits");
   core.again = at<bool>(given, "again");
 
@@ -440,6 +478,7 @@ void build(EngineCore& core, nb::dict given) {
         {column, presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence), how});
   }
   core.engine = std::make_unique<Engine>(std::move(program));
+  core.engine->set_multiple(core.every);
   for (const auto& wire : wires) core.engine->set_sink(wire.window, wire.k, wire.sink);
   for (const auto& output : core.outputs) output->nodes = &core.engine->nodes();
   for (const nb::handle one : nb::object(given["rising"])) {
@@ -535,6 +574,100 @@ void answer_due(EngineCore& core, Time until, Answered& answered) {
   }
 }
 
+// Ends in order, those of one time key by key.
+void answer_ends(EngineCore& core) {
+  std::stable_sort(
+      core.ends.begin(), core.ends.end(),
+      [](const EngineCore::End& a, const EngineCore::End& b) { return a.end < b.end; });
+  reset(core, core.ends.size());
+  RowPoll polled;
+  for (std::size_t i = 0; i < core.ends.size(); ++i) {
+    const EngineCore::End& end = core.ends[i];
+    const auto out = static_cast<std::uint32_t>(i);
+    polled(1);
+    if (core.slide == EngineCore::Slide::kTime) {
+      core.engine->ask(end.slot, end.end, nullptr, out);
+    } else if (core.slide == EngineCore::Slide::kRows) {
+      core.engine->answer_row(end.slot, end.low, out);
+    } else {
+      core.engine->answer_between(end.slot, end.low, end.high, out);
+    }
+  }
+}
+
+// Thrown where there are more results than anybody wants.
+struct TooMany {
+  std::size_t results;
+};
+constexpr std::size_t kMostEnds = std::size_t{1} << 28;
+
+void add_ends(EngineCore& core, engine::Slot slot, Time after, Time until) {
+  core.engine->each_end(slot, after, until, core.grid, [&](Time end) {
+    if (core.ends.size() >= kMostEnds) throw TooMany{core.ends.size()};
+    core.ends.push_back({slot, engine::before(end, core.largest), end, true, 0, 0});
+  });
+}
+
+// The results between two watermarks, where results are not at rows.
+void answer_slide(EngineCore& core, Time since, Time until) {
+  Engine& engine = *core.engine;
+  using Slide = EngineCore::Slide;
+  if (core.slide == Slide::kTime) {
+    const std::optional<Time> next =
+        since == engine::kNewest ? std::nullopt : core.grid.from(since + 1);
+    if (since == engine::kOldest || (next && *next <= until)) {
+      engine.each_key(
+          [&](engine::Slot slot, engine::KeyStore&) { add_ends(core, slot, since, until); });
+    }
+    engine.pass(until);
+  } else if (core.slide == Slide::kRows) {
+    core.groups.group(engine.due(until));
+    for (std::size_t g = 0; g < core.groups.size(); ++g) {
+      const engine::Slot slot = core.groups.slot(g);
+      const std::uint64_t first = engine.answered(slot), count = core.groups.rows(g).size();
+      std::uint64_t rank = first;
+      engine.each_row(slot, first, count, [&](const engine::Leaf* leaf, std::int32_t i) {
+        if (rank % core.every == core.every - 1) {
+          const auto start = engine.start_of(slot, rank, core.spans);
+          core.ends.push_back(
+              {slot, start.value_or(0), leaf->times()[i], start.has_value(), rank, 0});
+        }
+        ++rank;
+      });
+      engine.count_answered(slot, count);
+    }
+  } else {
+    engine.due(until);
+    engine.each_key([&](engine::Slot slot, engine::KeyStore&) {
+      engine.close_windows(slot, until,
+                           [&](std::uint64_t low, std::uint64_t high, Time start, Time end) {
+                             core.ends.push_back({slot, start, end, true, low, high});
+                           });
+    });
+  }
+  answer_ends(core);
+}
+
+// Windows that a watermark has closed have come out already.
+void close_all(EngineCore& core, Time watermark) {
+  core.engine->due(watermark);
+  core.engine->each_key([&](engine::Slot slot, engine::KeyStore&) {
+    core.engine->close_windows(slot, watermark, [](std::uint64_t, std::uint64_t, Time, Time) {});
+  });
+}
+
+// New rows: the ends after the watermark that they may have changed.
+void answer_changed_ends(EngineCore& core) {
+  Engine& engine = *core.engine;
+  engine.each_changed([&](engine::Slot slot, std::uint64_t rank) {
+    Time after = engine.time_of(slot, rank);
+    if (after != engine::kOldest) --after;
+    if (core.watermark) after = std::max(after, *core.watermark);
+    add_ends(core, slot, after, engine::kNewest);
+  });
+  answer_ends(core);
+}
+
 // Answers new rows, and those after them that they may have changed.
 void answer_changed(EngineCore& core, Answered& answered) {
   Engine& engine = *core.engine;
@@ -616,7 +749,17 @@ Answered take(EngineCore& core, std::optional<Time> given_watermark, std::option
   see_holes(core);
   try {
     engine.insert(given, answered.late.empty() ? nullptr : core.taken.data());
-    if (core.waits) {
+    core.ends.clear();
+    if (core.slide != EngineCore::Slide::kNone) {
+      if (core.again) {
+        answer_changed_ends(core);
+        engine.pass_all();
+      } else {
+        engine.wait(given, core.seen);
+        if (moved) answer_slide(core, core.watermark.value_or(engine::kOldest), *moved);
+      }
+      if (!moved && !core.again) reset(core, 0);
+    } else if (core.waits) {
       engine.wait(given, core.seen);
       if (moved) answer_due(core, *moved, answered);
     } else if (core.again) {
@@ -661,6 +804,9 @@ Answered took(EngineCore& core, std::optional<Time> watermark, std::optional<Tim
   } catch (const engine::Missing& missing) {
     fail_at("DataError", named(core, missing.column) + (missing.null ? " is null" : " is NaN"),
             missing.row);
+  } catch (const TooMany& many) {
+    fail("DataError", "every= gives more than " + std::to_string(many.results) +
+                          " results at once: choose a longer every=");
   } catch (const std::domain_error& error) {
     fail("ValueTypeError", error.what());
   } catch (const std::length_error& error) {
@@ -772,6 +918,25 @@ void peek(EngineCore& core) {
   engine.undo();
 }
 
+// Words as a column like that of an input.
+engine::Column input_column(const Input& input, const std::vector<Word>& words,
+                            const std::vector<std::uint8_t>& valid) {
+  engine::Type type = input.type;
+  type.dictionary = false;
+  std::string format = input.format;
+  if (type.layout == 'v') {  // views come back as large strings
+    type.layout = 'O';
+    format = format == "vu" ? "U" : "Z";
+  }
+  if (type.layout == 'f' && type.width == 2) {  // halves as floats
+    type.width = 4;
+    format = "f";
+  }
+  engine::Column column = engine::column_of(format, type, words, valid);
+  column.name = input.name;
+  return column;
+}
+
 // The rows that are held, all or up to a time, key by key in window order.
 nb::object held(EngineCore& core, std::optional<Time> until) {
   const Turn turn(core.turns);
@@ -815,19 +980,35 @@ nb::object held(EngineCore& core, std::optional<Time> until) {
   batch.format = "+s";
   batch.length = static_cast<std::int64_t>(words[inputs.time].size());
   for (std::size_t in = 0; in < n; ++in) {
-    engine::Type type = inputs.inputs[in].type;
-    type.dictionary = false;
-    std::string format = inputs.inputs[in].format;
-    if (type.layout == 'v') {  // views come back as large strings
-      type.layout = 'O';
-      format = format == "vu" ? "U" : "Z";
+    batch.children.push_back(input_column(inputs.inputs[in], words[in], valid[in]));
+  }
+  return exported(std::move(batch));
+}
+
+// The keys and bounds of results that are not at rows.
+nb::object ends_of(EngineCore& core) {
+  const Inputs& inputs = core.inputs;
+  const std::size_t n = core.ends.size();
+  engine::Column batch;
+  batch.format = "+s";
+  batch.length = static_cast<std::int64_t>(n);
+  std::vector<Word> words(n);
+  std::vector<std::uint8_t> valid(n);
+  for (std::size_t k = 0; k < inputs.keys.size(); ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto key = core.engine->key(core.ends[i].slot);
+      words[i] = key[k];
+      valid[i] = (key[inputs.keys.size()] >> k & 1) == 0 ? 1 : 0;
     }
-    if (type.layout == 'f' && type.width == 2) {  // halves as floats
-      type.width = 4;
-      format = "f";
+    batch.children.push_back(input_column(inputs.inputs[inputs.keys[k]], words, valid));
+  }
+  for (const bool start : {true, false}) {
+    for (std::size_t i = 0; i < n; ++i) {
+      words[i] = static_cast<Word>(start ? core.ends[i].start : core.ends[i].end);
+      valid[i] = !start || core.ends[i].started ? 1 : 0;
     }
-    batch.children.push_back(engine::column_of(format, type, words[in], valid[in]));
-    batch.children.back().name = inputs.inputs[in].name;
+    batch.children.push_back(engine::column_of(core.bounds_format, core.bounds, words, valid));
+    batch.children.back().name = start ? "window_start" : "window_end";
   }
   return exported(std::move(batch));
 }
@@ -838,30 +1019,72 @@ void require_whole(EngineCore& core) {
   core.engine->sweep(core.pool);
 }
 
-nb::object feed(EngineCore& core, nb::handle capsule, std::optional<Time> watermark,
-                std::optional<Time> lateness) {
-  const Turn turn(core.turns);
+void read_batch(EngineCore& core, nb::handle capsule) {
   require_whole(core);
   auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
   if (array == nullptr) throw nb::python_error();
   core.inputs.read(core.pool, *array);
+}
+
+void read_values(EngineCore& core, const nb::tuple& values) {
+  require_whole(core);
+  core.values.clear();
+  for (const nb::handle value : values) core.values.push_back(value.ptr());
+  if (core.values.size() != core.inputs.inputs.size()) {
+    fail("ValueTypeError", "expected " + std::to_string(core.inputs.inputs.size()) +
+                               " values, got " + std::to_string(core.values.size()));
+  }
+  core.inputs.read_row(core.pool, core.values);
+}
+
+// Rows that are there already: what has become final up to the watermark has come out.
+void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
+  const Turn turn(core.turns);
+  read_batch(core, capsule);
+  Engine& engine = *core.engine;
+  const Engine::Given given = core.inputs.given(core.pool, core.seen);
+  see_holes(core);
+  try {
+    engine.insert(given, nullptr);
+    if (!core.waits) {
+      engine.pass_all();
+    } else {
+      engine.wait(given, core.seen);
+      if (watermark && core.slide == EngineCore::Slide::kWindow) {
+        close_all(core, *watermark);
+      } else if (watermark) {
+        engine.pass(*watermark);
+      }
+    }
+  } catch (...) {
+    engine.undo();
+    throw;
+  }
+  core.watermark = watermark;
+  for (std::size_t i = 0; i < given.count; ++i) {
+    if (!core.newest || *core.newest < given.times[i]) core.newest = given.times[i];
+  }
+  core.seen += given.count;
+  engine.commit(watermark ? &*watermark : nullptr);
+}
+
+nb::object feed(EngineCore& core, nb::handle capsule, std::optional<Time> watermark,
+                std::optional<Time> lateness) {
+  const Turn turn(core.turns);
+  read_batch(core, capsule);
   const Answered answered = took(core, watermark, lateness);
   nb::object late = nb::none();
   if (!answered.late.empty()) late = numbers_of(answered.late);
+  if (core.slide != EngineCore::Slide::kNone) {
+    return nb::make_tuple(late, ends_of(core), results_of(core, core.ends.size()));
+  }
   return nb::make_tuple(late, numbers_of(answered.rows), results_of(core, answered.rows.size()));
 }
 
 // One row: its values by input. Returns (late, numbers of rows with results).
 nb::object push(EngineCore& core, const nb::tuple& values, std::optional<Time> lateness) {
   const Turn turn(core.turns);
-  require_whole(core);
-  std::vector<PyObject*> row;
-  for (const nb::handle value : values) row.push_back(value.ptr());
-  if (row.size() != core.inputs.inputs.size()) {
-    fail("ValueTypeError", "expected " + std::to_string(core.inputs.inputs.size()) +
-                               " values, got " + std::to_string(row.size()));
-  }
-  core.inputs.read_row(core.pool, row);
+  read_values(core, values);
   const Answered answered = took(core, std::nullopt, lateness);
   nb::list numbers;
   for (const std::int64_t number : answered.rows) numbers.append(number);
@@ -965,45 +1188,13 @@ void bind_engine(nb::module_& m) {
              const Turn turn(core.turns);
              return results_of(core, rows);
            })
-      // Rows that are there already: those up to the watermark have been answered.
-      .def(
-          "fill",
-          [](EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
-            const Turn turn(core.turns);
-            require_whole(core);
-            auto* array =
-                static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
-            if (array == nullptr) throw nb::python_error();
-            core.inputs.read(core.pool, *array);
-            const Engine::Given given = core.inputs.given(core.pool, core.seen);
-            see_holes(core);
-            try {
-              core.engine->insert(given, nullptr);
-              if (core.waits) {
-                core.engine->wait(given, core.seen);
-                if (watermark) core.engine->pass(*watermark);
-              } else {
-                core.engine->pass_all();
-              }
-            } catch (...) {
-              core.engine->undo();
-              throw;
-            }
-            core.watermark = watermark;
-            core.seen += given.count;
-            core.engine->commit(watermark ? &*watermark : nullptr);
-          },
-          nb::arg("batch"), nb::arg("watermark").none())
+      .def("fill", fill, nb::arg("batch"), nb::arg("watermark").none())
       // The windows of keys at times: rows of keys, times and what delta windows walk.
       .def(
           "ask",
-          [](EngineCore& core, nb::handle capsule, std::optional<Time> now) {
+          [](EngineCore& core, nb::handle batch, std::optional<Time> now) {
             const Turn turn(core.turns);
-            require_whole(core);
-            auto* array =
-                static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
-            if (array == nullptr) throw nb::python_error();
-            core.inputs.read(core.pool, *array);
+            read_batch(core, batch);
             ask_rows(core, now);
             return results_of(core, core.inputs.count());
           },
@@ -1012,10 +1203,7 @@ void bind_engine(nb::module_& m) {
           "ask_row",
           [](EngineCore& core, const nb::tuple& values, std::optional<Time> now) {
             const Turn turn(core.turns);
-            require_whole(core);
-            std::vector<PyObject*> row;
-            for (const nb::handle value : values) row.push_back(value.ptr());
-            core.inputs.read_row(core.pool, row);
+            read_values(core, values);
             ask_rows(core, now);
             return row_of(core, 0);
           },
@@ -1025,25 +1213,19 @@ void bind_engine(nb::module_& m) {
           "peek_row",
           [](EngineCore& core, const nb::tuple& values) {
             const Turn turn(core.turns);
-            require_whole(core);
-            std::vector<PyObject*> row;
-            for (const nb::handle value : values) row.push_back(value.ptr());
-            core.inputs.read_row(core.pool, row);
+            read_values(core, values);
             peek(core);
             return row_of(core, 0);
           },
           nb::arg("values"))
-      .def("peek",
-           [](EngineCore& core, nb::handle capsule) {
-             const Turn turn(core.turns);
-             require_whole(core);
-             auto* array =
-                 static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
-             if (array == nullptr) throw nb::python_error();
-             core.inputs.read(core.pool, *array);
-             peek(core);
-           },
-           nb::arg("batch"))
+      .def(
+          "peek",
+          [](EngineCore& core, nb::handle batch) {
+            const Turn turn(core.turns);
+            read_batch(core, batch);
+            peek(core);
+          },
+          nb::arg("batch"))
       .def("held", held, nb::arg("until").none())
       .def("prune",
            [](EngineCore& core) {

@@ -64,9 +64,9 @@ def check_emitted(definition: sf.Rolling, found: Any, watermark: int | None) -> 
 @pytest.mark.parametrize(
     ("name", "most", "bounded"),
     [
-        ("time left", 19 + 12, True),
+        ("time left", 19 + 13, True),
         ("session", 19 + 11, True),
-        ("every", 19 + 10, True),
+        ("every", 19 + 11, True),
         ("every session", 19 + 11, True),
         ("rows", 19 + 2_000 * 3, False),
         ("delta", 19 + 2_000 * 7, False),

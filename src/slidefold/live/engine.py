@@ -20,7 +20,7 @@ from slidefold.live.change import Change
 from slidefold.live.final import Final
 from slidefold.live.frames import OLDEST, past_rows
 from slidefold.live.lateness import judge, times_of
-from slidefold.live.native import MODES, Native
+from slidefold.live.native import ENDS, MODES, Native
 from slidefold.live.numbered import NUMBER, numbered
 from slidefold.live.program import compile_program
 from slidefold.live.revise import REVISION, Revise
@@ -80,7 +80,8 @@ class Engine:
         self.native: Native | None = None
         self._mode: Mode
         if program is not None:
-            self._mode = self.native = MODES[emit](definition, empty, program)
+            modes = MODES if definition.slide is None else ENDS
+            self._mode = self.native = modes[emit](definition, empty, program)
             self.native.result = self.result
             return
         mode = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]

@@ -53,7 +53,7 @@ class Events:
         core = None if self.native is None else self.native.core
         direct = core is not None and self.plain and not core.calls_python
         self.answers_at_once = direct and isinstance(self.native, NativeArrival)
-        self.answers_questions = direct
+        self.answers_questions = direct and definition.slide is None
         self.needed = tuple(dict.fromkeys((*definition.by, *walked)))  # of a question
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Events:
         return native.features(native.core.ask(capsule(table), native.newest))
 
     def _require_native(self) -> Any:
-        if self.engine.native is None:
+        if self.engine.native is None or self.definition.slide is not None:
             raise DataError(
                 "ask needs one result per row, and types that the engine keeps by key; see "
                 "explain()"

@@ -24,6 +24,7 @@ from slidefold.live.lateness import times_of
 from slidefold.live.numbered import NUMBER, numbers_of
 from slidefold.live.program import Program, columns_of
 from slidefold.live.revise import REVISION, newer_results
+from slidefold.live.revise_ends import newer_ends
 from slidefold.live.side import require_side
 
 
@@ -271,11 +272,7 @@ class Native:
             if at < 0:
                 columns.append(pa.nulls(len(batch), field.type))
                 continue
-            values = batch.column(at)
-            if values.type != field.type:
-                dictionary = pa.types.is_dictionary(field.type)
-                values = (values.dictionary_encode() if dictionary else values).cast(field.type)
-            columns.append(values)
+            columns.append(_as(field.type, batch.column(at)))
         return pa.table(columns, schema=self.empty.schema)
 
     def features(self, found: Any) -> dict[str, Any]:
@@ -428,8 +425,7 @@ class NativeRevise(Native):
             self.results = self.results.filter(pa.array(stays)).combine_chunks()
 
     def _folded(self, rows: Any, features: Any) -> Any:
-        results = _with(rows, features)
-        return results.append_column(REVISION, pa.array(np.zeros(len(results), np.int64)))
+        return _first_revision(_with(rows, features))
 
     def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
         """Keep the rows whose results can still change."""
@@ -467,11 +463,148 @@ class NativeRevise(Native):
         return super().nbytes + int(self.results.nbytes + self.pending.nbytes)
 
 
+class NativeEnds(Native):
+    """`every=` with `emit="final"`: results at ends that the watermark has passed."""
+
+    def ends(self, found: Any) -> dict[str, Any]:
+        """Return the keys and bounds of results."""
+        batch = pa.RecordBatch._import_from_c_capsule(*found)
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return {
+            name: _as(self.empty.schema.field(name).type, values)
+            if name in self.definition.by
+            else values
+            for name, values in columns.items()
+        }
+
+    def emitted(self, rows: Any, first: int, late: Any, numbers: Any, features: Any) -> Emitted:
+        """Return the results that are ready."""
+        return self.paired(pa.table({**self.ends(numbers), **features}))
+
+    def paired(self, results: Any) -> Emitted:
+        """Return what comes out of the results that are ready."""
+        return results, _nothing
+
+    @property
+    def none(self) -> Any:
+        """Return an empty table of results."""
+        kind = self.empty.schema.field(self.definition.on).type
+        kind = pa.int64() if pa.types.is_integer(kind) else kind
+        keys = {name: self.empty[name] for name in self.definition.by}
+        bounds = {name: pa.array([], kind) for name in ("window_start", "window_end")}
+        return pa.table({**keys, **bounds, **self.features(self.core.rows_of(0))})
+
+    def horizon(self) -> int | None:
+        """Return a time up to which no row is needed any more."""
+        slide = self.definition.slide
+        assert slide is not None
+        return None if slide.counted else super().horizon()
+
+    def next_due(self) -> int | None:
+        """Return a watermark before which no result is ready without new rows."""
+        slide: Any = self.definition.slide
+        waits = [] if self.core.oldest_waiting is None else [self.core.oldest_waiting]
+        if self.watermark is not None and self.core.rows > self.core.waiting:
+            if slide.in_time:
+                waits.append(slide.next_end(self.watermark, self.clock))
+            elif any(window.ends for window in self.definition.windows):
+                waits.append(self.watermark + 1)  # any of these windows may have ended by then
+        return min(waits, default=None)
+
+
+class NativeChangedEnds(NativeEnds):
+    """`every=` with `emit="change"`: final results that differ from the previous of their key."""
+
+    def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
+        """Start from an empty table with the columns of the rows to come."""
+        super().__init__(definition, empty, program)
+        self.last = last_columns(definition, self.none)
+
+    def paired(self, results: Any) -> Emitted:
+        """Return the results that have changed."""
+        emitted, now = changed_results(self.definition, self.last, results)
+
+        def settle() -> None:
+            self.last = now
+
+        return emitted, settle
+
+    def horizon(self) -> int | None:
+        """Return None, because the last result of an idle key may come from a row of any age."""
+        return None
+
+    def side(self) -> Any:
+        """Return the last results, which cannot be computed from the rows."""
+        return self.last
+
+    def fill_side(self, side: Any) -> None:
+        """Set the last results."""
+        self.last = require_side(side, self.last)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the held rows and results in bytes."""
+        return super().nbytes + int(self.last.nbytes)
+
+
+class NativeRevisedEnds(NativeEnds):
+    """`every=` with `emit="revise"`: each end whose result a batch changes."""
+
+    def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
+        """Start from an empty table with the columns of the rows to come."""
+        super().__init__(definition, empty, program)
+        self.results = _first_revision(self.none)
+
+    def paired(self, results: Any) -> Emitted:
+        """Return new and changed results; ends that have passed are forgotten."""
+        emitted, now = newer_ends(_first_revision(results), self.results, self.definition)
+
+        def settle() -> None:
+            self.results = now
+            if self.watermark is not None:
+                alive = times_of(now, "window_end") > self.watermark
+                self.results = now.filter(pa.array(alive)).combine_chunks()
+
+        return emitted, settle
+
+    def horizon(self) -> int | None:
+        """Return None, because the last results are not in the rows."""
+        return None
+
+    def next_due(self) -> int | None:
+        """Return None, because no row waits."""
+        return None
+
+    def side(self) -> Any:
+        """Return the last results, which cannot be computed from the rows."""
+        return self.results
+
+    def fill_side(self, side: Any) -> None:
+        """Set the last results."""
+        self.results = require_side(side, self.results)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the held rows and results in bytes."""
+        return super().nbytes + int(self.results.nbytes)
+
+
+def _first_revision(results: Any) -> Any:
+    return results.append_column(REVISION, pa.array(np.zeros(len(results), np.int64)))
+
+
 MODES: dict[str, type[Native]] = {
     "final": NativeFinal,
     "arrival": NativeArrival,
     "change": NativeChange,
     "revise": NativeRevise,
+}
+
+
+ENDS: dict[str, type[Native]] = {
+    "final": NativeEnds,
+    "change": NativeChangedEnds,
+    "revise": NativeRevisedEnds,
 }
 
 
@@ -497,6 +630,14 @@ def _with(rows: Any, features: dict[str, Any], result: Any = None) -> Any:
         if all(kind == column.type for kind, column in kinds):
             return pa.Table.from_arrays(columns, schema=result)
     return pa.Table.from_arrays(columns, names=[*rows.column_names, *features])
+
+
+def _as(kind: Any, values: Any) -> Any:
+    """Return values that native code gave back in the type of their column."""
+    if values.type == kind:
+        return values
+    encoded = values.dictionary_encode() if pa.types.is_dictionary(kind) else values
+    return encoded.cast(kind)
 
 
 def _nothing() -> None:

@@ -673,8 +673,6 @@ def compile_program(definition: Rolling, schema: Any, target: Any, emit: str) ->
 
     `target` is the schema of the results of a run.
     """
-    if definition.slide is not None:
-        return None
     try:
         return _compiled(definition, schema, target, emit)
     except _UnsupportedError:
@@ -723,7 +721,15 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
     ]
     if len(build.presences) > 60:
         raise _UnsupportedError
+    slide: dict[str, Any] = {"slide": ""}
+    if definition.slide is not None:
+        slide = definition.slide.engine_rule(list(build.windows), clock)
+        kind = schema.field(on).type
+        # A window may start before what a smaller type holds.
+        bounds = pa.int64() if pa.types.is_integer(kind) else kind
+        slide["bounds"] = pa.field("", bounds).__arrow_c_schema__()
     native = {
+        **slide,
         "inputs": [
             {
                 "name": name,

@@ -39,7 +39,9 @@ class ReviseEnds(Kept):
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add rows, return the results at ends that they change, then move the watermark."""
         try:
-            emitted, results = self._newer(self._results(rows, watermark))
+            emitted, results = newer_ends(
+                self._results(rows, watermark), self.results, self.definition
+            )
         except BaseException:
             self.refill()
             raise
@@ -103,27 +105,6 @@ class ReviseEnds(Kept):
         )
         return slide_table(definition, ordered, slide)
 
-    def _newer(self, folded: Any) -> tuple[Any, Any]:
-        """Return the results that differ from the last ones, and the updated last results."""
-        past = len(self.results)
-        both = with_later(self.results, folded).combine_chunks()
-        groups = groups_of(both, self.definition.by)
-        ends = times_of(both, _END)
-        order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first
-        again = np.zeros(len(both), np.bool_)
-        again[1:] = (np.diff(groups[order]) == 0) & (np.diff(ends[order]) == 0)
-        earlier = np.full(len(both), -1)
-        earlier[order[1:]] = np.where(again[1:], order[:-1], -1)
-        place = earlier[past:]
-        known = place >= 0
-        then = both.take(pa.array(np.where(known, place, 0), mask=~known))
-        changed = ~known | ~same_rows(folded, then, self.names)
-        emitted = next_revision(folded, then, changed, known)
-        stays = np.ones(past, np.bool_)
-        stays[place[known & changed]] = False
-        results = with_later(self.results.filter(pa.array(stays)), emitted)
-        return emitted, results.combine_chunks()
-
     def horizon(self) -> int | None:
         """Return None, because the last results are not in the rows."""
         return None
@@ -144,3 +125,25 @@ class ReviseEnds(Kept):
     def nbytes(self) -> int:
         """Return the size of the held rows and results in bytes."""
         return super().nbytes + int(self.results.nbytes)
+
+
+def newer_ends(folded: Any, results: Any, definition: Rolling) -> tuple[Any, Any]:
+    """Return the results that differ from the last ones at their ends, and the updated last ones."""
+    past = len(results)
+    both = with_later(results, folded).combine_chunks()
+    groups = groups_of(both, definition.by)
+    ends = times_of(both, _END)
+    order = np.lexsort((np.arange(len(both)), ends, groups))  # the earlier result first
+    again = np.zeros(len(both), np.bool_)
+    again[1:] = (np.diff(groups[order]) == 0) & (np.diff(ends[order]) == 0)
+    earlier = np.full(len(both), -1)
+    earlier[order[1:]] = np.where(again[1:], order[:-1], -1)
+    place = earlier[past:]
+    known = place >= 0
+    then = both.take(pa.array(np.where(known, place, 0), mask=~known))
+    changed = ~known | ~same_rows(folded, then, list(definition.columns))
+    emitted = next_revision(folded, then, changed, known)
+    stays = np.ones(past, np.bool_)
+    stays[place[known & changed]] = False
+    newer = with_later(results.filter(pa.array(stays)), emitted)
+    return emitted, newer.combine_chunks()

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <variant>
 
 #include "slidefold/engine/key_store.hpp"
@@ -70,6 +71,22 @@ struct TieColumn {
 };
 
 inline constexpr std::uint32_t kNoColumn = ~std::uint32_t{0};
+
+// Where windows end if not at rows: at multiples of a step. The largest window at an end holds the
+// rows from end - far to end - near.
+struct Grid {
+  Time step = 1, shift = 0, far = 0, near = 0;
+
+  // The first end that is not before a time; nothing if it does not fit.
+  std::optional<Time> from(Time t) const {
+    const int128 ahead = static_cast<int128>(t) - shift;
+    int128 steps = ahead / step;
+    if (steps * step < ahead) ++steps;
+    const int128 end = steps * step + shift;
+    if (end > kNewest) return std::nullopt;
+    return static_cast<Time>(end);
+  }
+};
 
 struct Program {
   Shape shape;
@@ -220,9 +237,10 @@ class Engine {
   // Takes out what was inserted since the last commit.
   void undo() {
     for (std::size_t i = moved_.size(); i-- > 0;) {
-      KeyStore& store = by_slot_[moved_[i].first];
+      KeyStore& store = by_slot_[moved_[i].slot];
       stores_.forget_all(store);
-      store.answered = moved_[i].second;
+      store.answered = moved_[i].answered;
+      store.passed = moved_[i].passed;
     }
     for (const Slot slot : touched_) stores_.forget_all(by_slot_[slot]);
     for (std::size_t i = journal_.size(); i-- > 0;) {
@@ -333,6 +351,7 @@ class Engine {
     return stores_.trees().rank(store, stores_.trees().lower(store, t));
   }
   std::uint64_t size(Slot slot) const { return by_slot_[slot].size; }
+  Time time_of(Slot slot, std::uint64_t rank) const { return time_at(by_slot_[slot], rank); }
   // Answers the rows of a key from a rank to its end once more.
   void answer_again(Slot slot, std::uint64_t rank, std::span<const std::uint32_t> outs) {
     KeyStore& store = by_slot_[slot];
@@ -366,6 +385,121 @@ class Engine {
   }
   std::span<const Word> key(Slot slot) const { return keys_.key(slot); }
   Slot find(const Word* key) const { return keys_.find(key); }
+
+  // ---- results that are not at rows
+
+  // Calls emit(end) for each end after a time, up to another, whose largest window holds a row of
+  // a key.
+  template <class Emit>
+  void each_end(Slot slot, Time after, Time until, const Grid& grid, Emit&& emit) {
+    KeyStore& store = by_slot_[slot];
+    if (store.size == 0 || grid.far < grid.near || after == kNewest) return;
+    const Trees& trees = stores_.trees();
+    const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
+    std::optional<Time> end = grid.from(std::max(after + 1, behind_of(oldest, grid.near)));
+    while (end && *end <= until) {
+      const Place place = trees.lower(store, before(*end, grid.far));
+      if (place.at == place.leaf->end() && place.leaf->next == nullptr) return;
+      const Leaf* const leaf = place.at < place.leaf->end() ? place.leaf : place.leaf->next;
+      const Time t = leaf->times()[place.at < place.leaf->end() ? place.at : leaf->first];
+      const Time first = behind_of(t, grid.near);
+      if (first <= *end) {
+        emit(*end);
+        if (*end == kNewest) return;
+        end = grid.from(*end + 1);
+      } else {
+        end = grid.from(first);
+      }
+    }
+  }
+  // Calls emit(first, end, start, stop) for each session, or each window up to a mark, that a
+  // watermark closes: its rows by rank, and its bounds in time. They count as answered.
+  template <class Emit>
+  void close_windows(Slot slot, Time watermark, Emit&& emit) {
+    KeyStore& store = by_slot_[slot];
+    if (store.size == 0) return;
+    const std::uint64_t m = stores_.trees().rank(store, behind(store, watermark));
+    const auto* session = std::get_if<SessionRule>(&program_.windows[0].rule);
+    const auto* marks = std::get_if<MarkRule>(&program_.windows[0].rule);
+    const auto close = [&](std::uint64_t end, Time stop) {
+      emit(store.answered, end, time_at(store, store.answered), stop);
+      store.answered = end;
+    };
+    remember(slot);
+    std::uint64_t i = std::max(store.passed, store.answered);
+    if (i < m) {
+      Time last = i > store.answered ? time_at(store, i - 1) : 0;
+      each_row(slot, i, m - i, [&](const Leaf* leaf, std::int32_t at) {
+        const Time t = leaf->times()[at];
+        if (session != nullptr) {
+          if (i > store.answered && SessionRule::apart(last, t, session->gap)) {
+            close(i, last + session->gap);
+          }
+        } else if (marks != nullptr && marks->marked(leaf, at)) {
+          close(i + 1, t);
+        }
+        last = t;
+        ++i;
+      });
+      store.passed = m;
+    }
+    if (session != nullptr && m > store.answered) {
+      const Time last = time_at(store, m - 1);
+      if (watermark == kNewest ||
+          (watermark >= last &&
+           !(static_cast<std::uint64_t>(watermark) - static_cast<std::uint64_t>(last) <
+             static_cast<std::uint64_t>(session->gap)))) {
+        close(m, behind_of(last, session->gap));
+      }
+    }
+  }
+  // Answers the window of rows between two ranks.
+  void answer_between(Slot slot, std::uint64_t low, std::uint64_t high, std::uint32_t out) {
+    KeyStore& store = by_slot_[slot];
+    for (std::size_t w = 0; w < asks_.size(); ++w) {
+      stores_.answers().between(store, store.block, w, stores_.trees().at_rank(store, low),
+                                stores_.trees().at_rank(store, high), out, asks_[w]);
+    }
+  }
+  // Answers one row of a key.
+  void answer_row(Slot slot, std::uint64_t rank, std::uint32_t out) {
+    answer_one(by_slot_[slot], rank, out);
+  }
+  // Where the earliest window of a row starts: `spans` has the lengths of time windows; others
+  // start at their oldest row. Nothing if no window holds a row.
+  std::optional<Time> start_of(Slot slot, std::uint64_t rank,
+                               const std::vector<std::optional<Time>>& spans) {
+    KeyStore& store = by_slot_[slot];
+    const Place place = stores_.trees().at_rank(store, rank);
+    const RowAt row = stores_.answers().row_at(store, place);
+    std::optional<Time> start;
+    const auto starts = [&](Time t) { start = start ? std::min(*start, t) : t; };
+    for (std::size_t w = 0; w < spans.size(); ++w) {
+      if (spans[w]) {
+        starts(before(row.time(), *spans[w]));
+        continue;
+      }
+      std::visit(
+          [&](auto rule) {
+            rule.see(row);
+            const std::uint64_t low =
+                stores_.trees().rank(store, rule.low(stores_.trees(), store, place));
+            const std::uint64_t high =
+                stores_.trees().rank(store, rule.high(stores_.trees(), store, place));
+            if (low < high) starts(time_at(store, low));
+          },
+          program_.windows[w].rule);
+    }
+    // As rows come last, a window never starts behind its row.
+    if (start) start = std::min(*start, row.time());
+    return start;
+  }
+  void count_answered(Slot slot, std::uint64_t rows) {
+    remember(slot);
+    by_slot_[slot].answered += rows;
+  }
+  // Rows leave only so many at a time.
+  void set_multiple(std::uint64_t multiple) { multiple_ = multiple; }
 
   // ---- questions
 
@@ -529,7 +663,18 @@ class Engine {
   }
 
   // So that undo() knows how far a key was answered.
-  void remember(Slot slot) { moved_.push_back({slot, by_slot_[slot].answered}); }
+  void remember(Slot slot) {
+    moved_.push_back({slot, by_slot_[slot].answered, by_slot_[slot].passed});
+  }
+  Time time_at(const KeyStore& store, std::uint64_t rank) const {
+    const Place place = stores_.trees().at_rank(store, rank);
+    return place.leaf->times()[place.at];
+  }
+  // t + ahead, where it fits.
+  static Time behind_of(Time t, Time ahead) {
+    Time result = 0;
+    return __builtin_add_overflow(t, ahead, &result) ? kNewest : result;
+  }
 
   void answer_run(KeyStore& store, std::uint64_t rank, const std::vector<std::uint32_t>& outs) {
     const Place place = stores_.trees().at_rank(store, rank);
@@ -630,6 +775,7 @@ class Engine {
                              window.rule));
     }
     needed = std::min(needed, store.answered);
+    needed -= needed % multiple_;
     if (needed > 0) {
       const bool had_block = store.block != nullptr;
       rows_ -= std::min(needed, store.size);
@@ -694,7 +840,12 @@ class Engine {
   std::vector<std::uint64_t> ranks_, pruned_;
   std::vector<std::uint32_t> outs_;
   std::vector<Entry> journal_;
-  std::vector<std::pair<Slot, std::uint64_t>> moved_;
+  struct Moved {
+    Slot slot;
+    std::uint64_t answered, passed;
+  };
+  std::vector<Moved> moved_;
+  std::uint64_t multiple_ = 1;
   std::vector<std::vector<Waiting>> arrivals_;
   std::vector<Waiting> taken_;
   std::size_t rows_ = 0, blocks_ = 0, visited_ = 0, waited_ = 0;

@@ -15,6 +15,7 @@ namespace slidefold::engine {
 struct KeyStore : Tree {
   std::byte* block = nullptr;
   std::uint64_t answered = 0;
+  std::uint64_t passed = 0;  // where windows are closed: the rows that have been looked at
 };
 
 // What is to be known of a window's cursor when a row comes late.
@@ -58,6 +59,7 @@ class KeyStores final : LeafWatch {
       rank = trees_.rank(store, place);
       insert_late(store, place, rows, row);
       if (rank < store.answered) ++store.answered;
+      if (rank < store.passed) ++store.passed;
     }
     if (store.height > 0 && store.block == nullptr) {
       store.block = layout_.make();
@@ -69,6 +71,7 @@ class KeyStores final : LeafWatch {
   void erase(KeyStore& store, const Place& place) {
     const std::uint64_t rank = trees_.rank(store, place);
     if (rank < store.answered) --store.answered;
+    if (rank < store.passed) --store.passed;
     forget(store);
     each_order(store, [&](std::size_t p, OrderWindow& window) {
       if (rank >= window.upper) return;
@@ -86,6 +89,7 @@ class KeyStores final : LeafWatch {
   void drop_front(KeyStore& store, std::uint64_t count) {
     count = std::min(count, store.size);
     store.answered -= std::min(store.answered, count);
+    store.passed -= std::min(store.passed, count);
     each_order(store, [&](std::size_t p, OrderWindow& window) {
       const std::uint64_t low = std::max(window.lower, count), high = std::max(window.upper, low);
       orders_.follow(store, p, window, low, high);
@@ -102,7 +106,7 @@ class KeyStores final : LeafWatch {
   }
   void clear(KeyStore& store) {
     trees_.clear(store);
-    store.answered = 0;
+    store.answered = store.passed = 0;
     settle(store);
   }
   // The cursors have to be made again.

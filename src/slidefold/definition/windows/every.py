@@ -68,6 +68,9 @@ class Every(Protocol):
         A result is complete when all rows up to its end have arrived, for any `closed`.
         """
 
+    def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
+        """Return the slide as plain values for the engine of arrival order."""
+
 
 @dataclass(frozen=True)
 class EveryTime:
@@ -118,6 +121,13 @@ class EveryTime:
                 hi = search(rows.group, rows.times, group, end - newest, "right")
                 frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
         return Slide(group, end - largest, end, frames)
+
+    def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
+        """Return the slide as plain values for the engine of arrival order."""
+        largest, (far, near) = _largest(windows, clock)
+        step, shift = self.grid(clock)
+        rule = {"step": step, "shift": shift, "largest": largest, "far": far, "near": near}
+        return {"slide": "time", **rule}
 
     def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
         """Tell whether the largest window holds all rows of the others at the same end."""
@@ -202,6 +212,16 @@ class EveryRows:
     def check(self, windows: Sequence[WindowKind]) -> None:
         """Accept any window: every kind has a frame for each row."""
 
+    def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
+        """Return the slide as plain values for the engine of arrival order."""
+        spans = [
+            int(clock.steps(window.range, f"the range {window.range!r}")[0])
+            if isinstance(window, Time)
+            else None
+            for window in windows
+        ]
+        return {"slide": "rows", "n": self.n, "spans": spans}
+
     def slide(
         self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
     ) -> Slide:
@@ -248,6 +268,13 @@ class EveryWindow:
                 "every='window' needs the same window for all columns, got "
                 + " and ".join(str(window) for window in dict.fromkeys(windows))
             )
+
+    def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
+        """Return the slide as plain values for the engine of arrival order."""
+        for window in windows:
+            if isinstance(window, Session):  # its ends are whole steps
+                clock.exactly(window.gap, f"the gap {window.gap!r}")
+        return {"slide": "window"}
 
     def slide(
         self, rows: SortedRows, windows: Sequence[WindowKind], within: Within | None = None
