@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.algorithms import fitting, make
-from tests.support.cases import SHORT, Case
+from tests.support.cases import BY_ID, SHORT, Case
+from tests.support.implementations import build, every
 
 PAIRS = [
     pytest.param(name, case, id=f"{name}-{case}")
@@ -92,3 +93,21 @@ def test_every_invariant_at_chunk_ends(name: str, case: Case) -> None:
             held.popleft()
             window.evict()
         window.check()
+
+
+@pytest.mark.parametrize(("code", "name", "case"), every([BY_ID["max-int64"], BY_ID["sum-int64"]]))
+def test_emptied_and_refilled_for_ever(code: str, name: str, case: Case) -> None:
+    """What a window needs when it is empty does not grow with what it has seen."""
+    window = build(code, name, case)
+    needs = set()
+    for turn in range(50):
+        for value in range(7):
+            window.insert(value)
+        window.query()
+        for _ in range(7):
+            window.evict()
+        window.check()
+        assert case.right(window.query(), [])
+        if turn:
+            needs.add(window.nbytes if code == "native" else window.states_kept())
+    assert len(needs) <= 2
