@@ -19,18 +19,9 @@ from slidefold.errors import CapacityError, OperatorError, ValueTypeError, Windo
 from slidefold.reference import operators as plain
 from tests.support.cases import BY_ID
 from tests.support.implementations import IMPLEMENTATIONS, build
+from tests.support.user_operators import Joined
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-@sf.operator
-class Joined(sf.Fold):
-    """Concatenation in Python: it does not commute, and its states are objects."""
-
-    identity = staticmethod(lambda: "")
-    lift = staticmethod(lambda text: text)
-    combine = staticmethod(lambda older, newer: older + newer)
-    lower = staticmethod(lambda text: text)
 
 
 class Oracle:

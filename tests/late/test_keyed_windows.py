@@ -21,7 +21,7 @@ from slidefold.errors import (
     ValueTypeError,
     WindowError,
 )
-from tests.late.test_trees import Joined
+from tests.support.user_operators import Joined
 from tests.windows.test_time import CLOSED, inside
 
 OPERATORS: dict[str, sf.Operator] = {"native": sf.concat(), "python": Joined()}
