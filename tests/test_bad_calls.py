@@ -215,7 +215,7 @@ class TestExtras:
                         step(wrong)
             with refused(ValueTypeError, "1 and 2"):
                 window.update([0], ["x", "y"])
-            with refused(ValueTypeError, "string is due"):
+            with refused(ValueTypeError, "expected a string"):
                 window.update([0, 1], ["x", 1])
             with refused(EmptyWindowError, "position 7"):
                 window.update([0, 7], ["x", "y"])
