@@ -17,6 +17,7 @@ from slidefold.errors import (
 )
 from tests.support.algorithms import fitting, make
 from tests.support.cases import CASES, Case
+from tests.support.for_each import for_each
 from tests.support.unchanged import refused, unchanged
 
 THING = object()
@@ -84,7 +85,7 @@ PICKY = [case for case in CASES if wrong_for(case)]
 
 
 class TestValues:
-    @pytest.mark.parametrize("case", PICKY, ids=str)
+    @for_each("case", PICKY)
     def test_algorithms(self, case: Case) -> None:
         for name in fitting(case.operator):
             algorithm = make(name, case.operator, checked=True)
@@ -96,7 +97,7 @@ class TestValues:
                         algorithm.insert(wrong)
 
     @pytest.mark.parametrize("closed", ["right", "left"])
-    @pytest.mark.parametrize("case", PICKY, ids=str)
+    @for_each("case", PICKY)
     def test_windows(self, case: Case, closed: str) -> None:
         by_row = sf.Window(case.operator, sf.rows(2, closed=closed), checked=True)
         by_time = sf.Window(case.operator, sf.time(2, closed=closed), checked=True)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.algorithms import fitting, make
 from tests.support.cases import BY_ID, SHORT, Case
+from tests.support.for_each import for_each
 from tests.support.implementations import build, every
 
 PAIRS = [
@@ -19,7 +20,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("counted", [False, True], ids=["", "counted"])
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_grow_slide_shrink(name: str, case: Case, counted: bool) -> None:
     """Grow past several chunks of a queue and doublings of a ring, slide, empty, and refill."""
     heavy = case.operator.name in ("concat", "collect") or case.operator.native_name == "object"
@@ -68,7 +69,7 @@ def test_grow_slide_shrink(name: str, case: Case, counted: bool) -> None:
         verify()
 
 
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_every_invariant_at_chunk_ends(name: str, case: Case) -> None:
     """The contents kept beside, around the sizes where storage takes or frees a piece."""
     heavy = case.operator.name in ("concat", "collect") or case.operator.native_name == "object"

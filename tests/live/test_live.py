@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import slidefold as sf
 from slidefold.live import Live
-from tests.support.arrivals import EVERY, PER_ROW, SCHEMA, assert_rows, batches
+from tests.support.arrivals import EVERY, FEWER, PER_ROW, SCHEMA, assert_rows, batches
 from tests.support.golden import Case, cases, equal
 
 ALL = {**PER_ROW, **EVERY}
@@ -38,6 +38,7 @@ def accepted_rows(given: list[Any], lateness: int) -> tuple[Any, int]:
 
 
 @pytest.mark.parametrize("name", ALL)
+@FEWER
 @given(st.data())
 def test_final_is_run(name: str, data: st.DataObject) -> None:
     """Saved and restored at random, with null times among the rows."""
