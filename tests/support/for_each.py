@@ -12,9 +12,10 @@ import pytest
 PARAM = type(pytest.param())
 
 
-def for_each(
-    name: str, cases: Iterable[Any]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+Test = Callable[..., None]
+
+
+def for_each(name: str, cases: Iterable[Any]) -> Callable[[Test], Test]:
     """Run a test for every case, as one test; an error says in which case it was.
 
     Like `pytest.mark.parametrize`, `name` may list several arguments: "name, case".
@@ -23,7 +24,7 @@ def for_each(
     rows: list[tuple[Any, ...]] = []
     for case in cases:
         if isinstance(case, PARAM):
-            rows.append(case.values)
+            rows.append(tuple(case.values))
         else:
             rows.append((case,) if len(names) == 1 else tuple(case))
 
