@@ -131,6 +131,20 @@ def test_any_format_of_spark_is_read_and_written(tmp_path: Path, in_session: Any
         run_pipeline(file, engine="spark")
 
 
+def test_a_stream_replaces_the_results_of_any_format(tmp_path: Path, in_session: Any) -> None:
+    text = PIPELINE.replace('"trades.csv"', '"days"\nformat = "csv"')
+    text = text.replace("[sink]", STREAM + "[sink]")
+    write(tmp_path, text.replace('"out.parquet"', '"out"\nformat = "spark:json"'))
+    (tmp_path / "days").mkdir()
+    (tmp_path / "days" / "1.csv").write_text(TRADES)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old.json").write_text('{"mean": 0.0}\n')
+    pipeline = load(tmp_path / "pipeline.toml", engine="spark", stream=True, overwrite=True)
+    spark_stream.stream_spark(pipeline, Output(), True, "", follow=False)
+    lines = [each.read_text().splitlines() for each in (tmp_path / "out").glob("*.json")]
+    assert sorted(json.loads(line)["mean"] for line in sum(lines, [])) == [5.0, 10.0, 12.0]
+
+
 def test_a_stream_shows_its_rows_and_keeps_broken_ones_aside(
     tmp_path: Path, in_session: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
