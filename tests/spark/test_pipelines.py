@@ -142,7 +142,7 @@ def test_a_stream_replaces_the_results_of_any_format(tmp_path: Path, in_session:
     pipeline = load(tmp_path / "pipeline.toml", engine="spark", stream=True, overwrite=True)
     spark_stream.stream_spark(pipeline, Output(), True, "", follow=False)
     lines = [each.read_text().splitlines() for each in (tmp_path / "out").glob("*.json")]
-    assert sorted(json.loads(line)["mean"] for line in sum(lines, [])) == [5.0, 10.0, 12.0]
+    assert sorted(json.loads(line)["mean"] for each in lines for line in each) == [5.0, 10.0, 12.0]
 
 
 def test_a_stream_shows_its_rows_and_keeps_broken_ones_aside(
