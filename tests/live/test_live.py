@@ -141,7 +141,7 @@ def test_the_watermark_only_moves_forward() -> None:
     with pytest.raises(
         sf.errors.ValueTypeError, match="the watermark must be a time like those of column 't'"
     ):
-        live.advance("2024-01-01")
+        live.advance("2024-01-01")  # type: ignore[arg-type]
     assert live.finish()["s"].to_pylist() == [3, 7]
 
 
@@ -219,7 +219,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(sf.errors.ColumnError, match="no column 'k'"):
         live.feed(given_rows((1, "a", 1)).drop_columns(["k"]))
     with pytest.raises(sf.errors.ValueTypeError, match="the data is an Arrow table"):
-        live.feed([1, 2, 3])
+        live.feed([1, 2, 3])  # type: ignore[call-overload]
     assert live.watermark is None
     assert live.pending == 0
 
