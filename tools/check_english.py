@@ -1,6 +1,6 @@
 """Find habits of wording that a reader has to read twice; CONTRIBUTING.md asks for plain English.
 
-Looks at the docstrings and other strings of src/, at strings in cpp/ and at comments there that say
+Looks at the docstrings and other strings of src/ and examples/, at strings in cpp/ and at comments there that say
 "due", and at the pages in docs/ and README.md without their code. Prints file, line, phrase and a
 better form, and exits with 1 if there are any. A line with the comment "english: ok" may keep its
 wording, because programs read it.
@@ -92,7 +92,7 @@ READERS = {".py": in_python, ".pyi": in_python, ".cpp": in_cpp, ".hpp": in_cpp, 
 def files(root: Path) -> Iterator[Path]:
     """Yield the files with text that users and contributors read."""
     yield from (root / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"))
-    for folder in ("src", "docs", "cpp"):
+    for folder in ("src", "docs", "cpp", "examples"):
         yield from sorted(p for p in (root / folder).rglob("*") if p.suffix in READERS)
 
 
