@@ -1,9 +1,9 @@
 """Find habits of wording that a reader has to read twice; CONTRIBUTING.md asks for plain English.
 
-Looks at the docstrings and other strings of src/ and examples/, at strings in cpp/ and at comments there that say
-"due", and at the pages in docs/ and README.md without their code. Prints file, line, phrase and a
-better form, and exits with 1 if there are any. A line with the comment "english: ok" may keep its
-wording, because programs read it.
+Looks at the docstrings and other strings of src/ and examples/, at strings in cpp/ and at comments
+there that say "due", and at the pages in docs/ and README.md without their code. Prints file, line,
+phrase and a better form, and exits with 1 if there are any. A line with the comment "english: ok"
+may keep its wording, because programs read it.
 
     python tools/check_english.py [folder of the repository]
 """
