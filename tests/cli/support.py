@@ -118,8 +118,11 @@ def slidefold(folder: Path, *arguments: str, **more: str) -> Done:
         server.stdin.write(json.dumps(asked) + "\n")
         server.stdin.flush()
         assert select.select([server.stdout], [], [], 600)[0], f"{arguments} does not end"
-        code = int(server.stdout.readline())
-        return Done(code, out.read().decode(), err.read().decode())
+        code = server.stdout.readline()
+        if not code:
+            _server.cache_clear()
+            raise AssertionError(f"the process that forks commands died at {arguments}")
+        return Done(int(code), out.read().decode(), err.read().decode())
 
 
 def from_scratch(folder: Path, *arguments: str) -> Done:
