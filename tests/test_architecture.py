@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -104,13 +105,25 @@ def test_every_word_of_a_record_is_known(name: str) -> None:
     assert bool(record.algorithm) == bool(record.because)
 
 
-def test_stubs_name_what_the_native_module_has() -> None:
+def test_stubs_name_what_the_native_module_has(tmp_path: Path) -> None:
     """What nanobind makes is not quite what a stub can say; names and arguments are."""
+    # The types are mypy's business. Without them it need not read numpy and the whole package.
+    stub = (SOURCE / "_native_ext.pyi").read_text(encoding="utf-8")
+    stub = re.sub(r"^import numpy.*$", "", stub, flags=re.M)
+    stub = re.sub(
+        r"^from slidefold.* import (\w+)$", r"from typing import Any as \1", stub, flags=re.M
+    )
+    stub = re.sub(r"npt\.NDArray\[[^]]*\]", "Any", stub)
+    (tmp_path / "slidefold").mkdir()
+    (tmp_path / "slidefold" / "__init__.pyi").touch()
+    (tmp_path / "slidefold" / "_native_ext.pyi").write_text(stub, encoding="utf-8")
     run = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "slidefold._native_ext", "--concise"],
         capture_output=True,
         text=True,
         check=False,
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(tmp_path)},
     )
     ours = ("disjoint base", "metaclass differs", "is not a function", "cannot be subclassed")
     said = [line for line in run.stdout.splitlines() if line.startswith("slidefold.")]

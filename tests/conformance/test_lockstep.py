@@ -142,7 +142,7 @@ ALWAYS = ("concat", "max_by-str-float64", "sum-float64", "count")  # run in ever
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.id, marks=() if case.id in ALWAYS else pytest.mark.sampled(5))
+        pytest.param(case, id=case.id, marks=() if case.id in ALWAYS else pytest.mark.sampled(8))
         for case in CASES
     ],
 )

@@ -36,7 +36,7 @@ def test_lockstep(operator: str, keys: str, closed: str) -> None:
     names: list[Any] = list(range(-3, 9)) if keys == "integers" else ["", "ä", *"bcdefghij"]
     rows: dict[Any, list[tuple[int, str]]] = {}
     now, newest, watermark, late = 0, -1000, None, 0
-    for batch in range(40):
+    for batch in range(30):
         size = rng.choice([0, 1, 5, 40, 250])
         # No window of this batch or of a later one reaches further back.
         rows = {key: [row for row in held if row[0] > now - 40] for key, held in rows.items()}

@@ -78,6 +78,7 @@ def test_revise(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", IN_TIME)
+@FEWER
 @given(st.data())
 def test_revise_ends(name: str, data: st.DataObject) -> None:
     definition = IN_TIME[name]
