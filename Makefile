@@ -159,6 +159,7 @@ lint: $(VENV)/.dev ## Style, types and import rules
 	@$(PY) -m mypy --no-error-summary $(PYTHON_DIRS)
 	@clang-format --dry-run -Werror $(CPP_FILES)
 	@$(PY) tools/check_includes.py cpp
+	@$(PY) tools/check_english.py
 	@found=$$(PYTHONPATH=src lint-imports --no-logo --cache-dir build/import_linter 2>&1) \
 	  || { echo "$$found"; exit 1; }
 	@echo "lint: all clean"

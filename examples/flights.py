@@ -297,9 +297,10 @@ def main() -> None:
     print("3. What each algorithm costs\n")
     say(
         f"The same delays through a window of {WINDOW:,} rows, with the operators mean and max. A "
-        "step evicts, inserts and queries once. The table shows how many calls of combine a step "
-        "needs, on average and at worst, and the time per row when slide() runs the whole column "
-        "in native code. A dash means that the algorithm needs a property that the operator lacks."
+        "step evicts, inserts and queries once. The table shows how many calls of combine each "
+        "step needs, on average and at worst, and the time per row when slide() runs the whole "
+        "column in native code. A dash means that the algorithm needs a property that the "
+        "operator lacks."
     )
     what = ("combines", "worst step", "ns per row")
     groups = [f"{name}|{part}" for name in ("mean", "max") for part in what]

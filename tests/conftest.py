@@ -35,16 +35,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
+# Tests that share something expensive: a session of Spark, the output of a demo, compiled code.
+TOGETHER = (
+    "tests/spark/",
+    "tests/test_demo.py",
+    "tests/cli/test_demo_command.py",
+    "tests/operators/test_compil",
+)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run all tests of Spark in one worker, so that there is one session.
+    """Run tests that share something in one worker, so that it is made once.
 
     `--dist loadgroup` does not: with pytest 9, xdist 3.8 no longer sees the group of a test.
     """
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class OneSession(LoadScopeScheduling):  # type: ignore[misc]
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+            return next((start for start in TOGETHER if nodeid.startswith(start)), nodeid)
 
-    return OneSession(config, log)
+    return Together(config, log)

@@ -22,6 +22,7 @@ from slidefold.errors import (
 )
 from tests.support.algorithms import OFFERS, REGISTERED, STEPPING, WINDOWS, fitting, make, takes
 from tests.support.cases import CASES, Case
+from tests.support.for_each import for_each
 from tests.support.unchanged import refused, unchanged
 
 
@@ -126,7 +127,7 @@ class TestWindows:
 
 
 class TestPairs:
-    @pytest.mark.parametrize("case", CASES, ids=str)
+    @for_each("case", CASES)
     @pytest.mark.parametrize("name", [n for n in REGISTERED if OFFERS[n].needs])
     def test_a_missing_property_is_named(self, name: str, case: Case) -> None:
         if takes(name, case.operator):
@@ -146,7 +147,7 @@ class TestPairs:
 
 
 class TestEmpty:
-    @pytest.mark.parametrize("case", CASES, ids=str)
+    @for_each("case", CASES)
     def test_evict(self, case: Case) -> None:
         for name in fitting(case.operator):
             algorithm = make(name, case.operator, checked=True)
@@ -215,7 +216,7 @@ class TestExtras:
                         step(wrong)
             with refused(ValueTypeError, "1 and 2"):
                 window.update([0], ["x", "y"])
-            with refused(ValueTypeError, "string is due"):
+            with refused(ValueTypeError, "expected a string"):
                 window.update([0, 1], ["x", 1])
             with refused(EmptyWindowError, "position 7"):
                 window.update([0, 7], ["x", "y"])

@@ -17,6 +17,7 @@ from slidefold.errors import (
 )
 from tests.support.algorithms import fitting, make
 from tests.support.cases import CASES, Case
+from tests.support.for_each import for_each
 from tests.support.unchanged import refused, unchanged
 
 THING = object()
@@ -84,7 +85,7 @@ PICKY = [case for case in CASES if wrong_for(case)]
 
 
 class TestValues:
-    @pytest.mark.parametrize("case", PICKY, ids=str)
+    @for_each("case", PICKY)
     def test_algorithms(self, case: Case) -> None:
         for name in fitting(case.operator):
             algorithm = make(name, case.operator, checked=True)
@@ -92,11 +93,11 @@ class TestValues:
                 if value is not None:
                     algorithm.insert(value)
                 for wrong in wrong_for(case):
-                    with unchanged(algorithm), refused(ValueTypeError, "is due, got"):
+                    with unchanged(algorithm), refused(ValueTypeError, "expected ", ", got"):
                         algorithm.insert(wrong)
 
     @pytest.mark.parametrize("closed", ["right", "left"])
-    @pytest.mark.parametrize("case", PICKY, ids=str)
+    @for_each("case", PICKY)
     def test_windows(self, case: Case, closed: str) -> None:
         by_row = sf.Window(case.operator, sf.rows(2, closed=closed), checked=True)
         by_time = sf.Window(case.operator, sf.time(2, closed=closed), checked=True)
@@ -105,11 +106,11 @@ class TestValues:
             by_time.push(at, value)
             with unchanged(by_row, by_time):
                 for wrong in wrong_for(case):
-                    with refused(ValueTypeError, "is due, got"):
+                    with refused(ValueTypeError, "expected ", ", got"):
                         by_row.push(wrong)
-                    with refused(ValueTypeError, "is due, got"):
+                    with refused(ValueTypeError, "expected ", ", got"):
                         by_row.insert(wrong)
-                    with refused(ValueTypeError, "is due, got"):
+                    with refused(ValueTypeError, "expected ", ", got"):
                         by_time.push(at + 100, wrong)  # the time is not taken either
 
     @pytest.mark.parametrize("case", [c for c in PICKY if c.operator.dtype == "str"], ids=str)
@@ -121,7 +122,7 @@ class TestValues:
                 if case.operator.name in ("max_by", "min_by"):
                     values = (values, np.arange(3, dtype=case.operator.key_dtype))
                 for run in (algorithm.slide, algorithm.latencies):
-                    with unchanged(algorithm), refused(ValueTypeError, "is due, got"):
+                    with unchanged(algorithm), refused(ValueTypeError, "expected ", ", got"):
                         run(values, 2)
 
     def test_a_long_value_is_cut_short(self) -> None:
@@ -196,7 +197,7 @@ class TestArrays:
                 algorithm = make(name, operator, checked=True)
                 algorithm.insert(1)
                 for run in (algorithm.slide, algorithm.latencies):
-                    with unchanged(algorithm), refused(ValueTypeError, dtype, "is due, got"):
+                    with unchanged(algorithm), refused(ValueTypeError, dtype, "expected ", ", got"):
                         run(array, 2)
 
     def test_names_what_it_got(self) -> None:
@@ -233,7 +234,7 @@ class TestArrays:
     def test_no_sequence_at_all(self) -> None:
         for operator in (sf.concat(), sf.count(), sf.first(dtype="object")):
             for wrong in (None, 3, THING):
-                with refused(ValueTypeError, "a sequence of values is due"):
+                with refused(ValueTypeError, "expected a sequence of values"):
                     make("daba_lite", operator).slide(wrong, 2)
 
     def test_an_error_while_iterating_comes_out(self) -> None:

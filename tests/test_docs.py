@@ -12,8 +12,6 @@ import importlib
 import pkgutil
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +20,8 @@ import pytest
 import slidefold
 from slidefold import errors
 from slidefold.algorithms import REGISTRY
+from tests.cli.support import slidefold as slidefold_command
+from tests.support.for_each import for_each
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -55,10 +55,9 @@ def run_console(source: str, page: Path) -> None:
         if command is None:
             assert any(line.strip() == each.strip() for each in said), f"{page.name}: {line}"
             continue
-        words = [sys.executable, "-m", "slidefold.cli", *shlex.split(command["words"])]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-        assert done.returncode == int(command["code"] or 0), done.stdout + done.stderr
-        said = iter([*done.stdout.splitlines(), *done.stderr.splitlines()])
+        done = slidefold_command(Path.cwd(), *shlex.split(command["words"]))
+        assert done.code == int(command["code"] or 0), done.out + done.err
+        said = iter([*done.out.splitlines(), *done.err.splitlines()])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -127,7 +126,7 @@ def test_the_page_of_errors_has_every_error() -> None:
 MODULES = [module.name for module in pkgutil.walk_packages(slidefold.__path__, prefix="slidefold.")]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each("name", MODULES)
 def test_docstrings_run(name: str) -> None:
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0

@@ -84,9 +84,9 @@ class TestColumns:
     def test_rolling(self, threads: int) -> None:
         table = pa.table(
             {
-                "t": RANDOM.integers(0, 10**9, N),
-                "k": RANDOM.integers(0, 1000, N),
-                "x": RANDOM.random(N),
+                "t": RANDOM.integers(0, 10**9, N // 2),
+                "k": RANDOM.integers(0, 1000, N // 2),
+                "x": RANDOM.random(N // 2),
             }
         )
         features = sf.rolling(

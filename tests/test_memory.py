@@ -15,6 +15,7 @@ import pytest
 import slidefold as sf
 from tests.support.algorithms import STEPPING, WINDOWS, fitting, make, takes
 from tests.support.cases import BY_ID, SHORT, Case
+from tests.support.for_each import for_each
 from tests.support.traps import SprungError, Trap
 from tests.support.user_operators import made
 
@@ -66,7 +67,7 @@ HOLDING = [
 ]
 
 
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_filled_and_emptied_for_ever(name: str, case: Case) -> None:
     heavy = case.operator.name in ("concat", "collect") or name == "recalc"
     size = 60 if heavy else 700
@@ -85,7 +86,7 @@ def test_filled_and_emptied_for_ever(name: str, case: Case) -> None:
     assert max(empty[3:]) <= max(empty[:3]) + CHUNK, empty
 
 
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_slid_for_ever(name: str, case: Case) -> None:
     size = 40
     window = make(name, case.operator)

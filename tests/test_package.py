@@ -24,6 +24,7 @@ from slidefold.reference import operators as plain
 from tests.support.algorithms import OFFERS, REGISTERED, fitting, make
 from tests.support.cases import BUILT_IN as CASES
 from tests.support.cases import BY_ID, Case
+from tests.support.for_each import for_each
 
 LISTING = (
     "collect",
@@ -109,7 +110,7 @@ class TestNames:
         assert len(sf.__all__) == len(set(sf.__all__))
         assert list(sf.__all__) == sorted(sf.__all__)
 
-    @pytest.mark.parametrize("name", MODULES)
+    @for_each("name", MODULES)
     def test_all_of_every_module_exists(self, name: str) -> None:
         module = importlib.import_module(name)
         assert module.__doc__
@@ -241,7 +242,7 @@ class TestEnteringPython:
         window = sf.Window(function(), sf.rows(7))
         assert python_calls(lambda: [window.push(value) for value in values]) <= 1
 
-    @pytest.mark.parametrize("case", CASES, ids=str)
+    @for_each("case", CASES)
     def test_no_built_in_calls_python_for_a_row(self, case: Case) -> None:
         values = case.stream(200)
         column = case.kind.column(values)
@@ -259,6 +260,7 @@ class TestEnteringPython:
         algorithm = make("daba_lite", case.operator)
         assert python_calls(lambda: algorithm.slide(case.stream(200), 7)) > 200
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         "case_id",
         [

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import slidefold as sf
+from slidefold import reference
 from slidefold.algorithms import Amta, FlatFat
-from tests.support.algorithms import STEPPING, WINDOWS, make, takes
+from tests.support.algorithms import REGISTERED, STEPPING, WINDOWS, make, takes
 from tests.support.traps import KINDS, Checker, SprungError, SprungHard, Trap
 from tests.support.user_operators import made
 
@@ -53,12 +54,16 @@ def at_every_call(run: Callable[[int], int]) -> int:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("checked", [True, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize("code", ["checked", "unchecked", "reference"])
 @pytest.mark.parametrize(("name", "kind", "where"), combinations(STEPPING))
-def test_insert_evict_query(name: str, kind: str, where: str, checked: bool) -> None:
+def test_insert_evict_query(name: str, kind: str, where: str, code: str) -> None:
     def run(k: int) -> int:
         trap = Trap(kind)
-        check = Checker(trap, make(name, trap.operator, checked=checked))
+        if code == "reference":
+            window = getattr(reference, REGISTERED[name].__name__)(trap.plain)
+        else:
+            window = make(name, trap.operator, checked=code == "checked")
+        check = Checker(trap, window)
         new, rng = words(1), random.Random(2)
         trap.set(where, k)
         for at in range(36):
@@ -138,10 +143,13 @@ def test_push_and_advance_by_time(name: str, kind: str, where: str, closed: str)
 
 @pytest.mark.parametrize("where", ["lift", "combine", "lower"])
 @pytest.mark.parametrize("options", [{}, {"batch": True}, {"capacity": 6}], ids=str)
-def test_flat_fat_positions(options: dict[str, Any], where: str) -> None:
+@pytest.mark.parametrize("code", ["native", "reference"])
+def test_flat_fat_positions(code: str, options: dict[str, Any], where: str) -> None:
     def run(k: int) -> int:
         trap = Trap()
-        window = FlatFat(trap.operator, checked=True, **options)
+        window: Any = reference.FlatFat(trap.plain, **options)
+        if code == "native":
+            window = FlatFat(trap.operator, checked=True, **options)
         check, new, rng = Checker(trap, window), words(6), random.Random(7)
         places: dict[int, str] = {}
         trap.set(where, k)
@@ -179,14 +187,13 @@ def test_flat_fat_positions(options: dict[str, Any], where: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["lift", "combine", "lower"])
-def test_amta_bulk_evict(where: str) -> None:
+@pytest.mark.parametrize("code", ["native", "reference"])
+def test_amta_bulk_evict(code: str, where: str) -> None:
     def run(k: int) -> int:
         trap = Trap()
-        check, new, rng = (
-            Checker(trap, Amta(trap.operator, checked=True)),
-            words(8),
-            random.Random(9),
-        )
+        native = code == "native"
+        window: Any = Amta(trap.operator, checked=True) if native else reference.Amta(trap.plain)
+        check, new, rng = Checker(trap, window), words(8), random.Random(9)
         trap.set(where, k)
         for _ in range(12):
             for _ in range(rng.randint(0, 4)):

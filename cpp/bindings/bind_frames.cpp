@@ -83,8 +83,8 @@ nb::object quantile_frames(nb::handle values, const Bounds& lo, const Bounds& hi
   }
   Column<std::int64_t> integers;
   if (!nb::try_cast(values, integers, false)) {
-    fail("ValueTypeError",
-         "an array of float64 or int64 is due, got " + std::string(Py_TYPE(values.ptr())->tp_name));
+    fail("ValueTypeError", "expected an array of float64 or int64, got " +
+                               std::string(Py_TYPE(values.ptr())->tp_name));
   }
   const std::size_t rows = integers.shape(0);
   require_bounds(lo, hi, rows);
@@ -156,8 +156,8 @@ nb::object top_frames_of(nb::handle values, const Bounds& lo, const Bounds& hi, 
   }
   Column<std::int64_t> integers;
   if (!nb::try_cast(values, integers, false)) {
-    fail("ValueTypeError",
-         "an array of float64 or int64 is due, got " + std::string(Py_TYPE(values.ptr())->tp_name));
+    fail("ValueTypeError", "expected an array of float64 or int64, got " +
+                               std::string(Py_TYPE(values.ptr())->tp_name));
   }
   return top_lists(integers.data(), integers.shape(0), lo, hi, k);
 }

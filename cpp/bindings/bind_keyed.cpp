@@ -150,7 +150,7 @@ std::vector<Tick> ticks_of(const KeyedCore& core, nb::handle times) {
   ticks.reserve(real.shape(0));
   for (std::size_t i = 0; i < real.shape(0); ++i) {
     if (!std::isfinite(real.data()[i])) {
-      fail("ValueTypeError", "a finite time is due, got " +
+      fail("ValueTypeError", "expected a finite time, got " +
                                  shown(nb::float_(real.data()[i]).ptr()) + " at row " +
                                  std::to_string(i));
     }

@@ -170,7 +170,7 @@ void bind_moments(nb::module_& m) {
           [](Moments& moments, nb::handle share) {
             const double q = to_double(share.ptr());
             if (!(q >= 0 && q <= 1)) {
-              fail("ValueTypeError", "a share between 0 and 1 is due, got " + shown(share.ptr()));
+              fail("ValueTypeError", "expected a share between 0 and 1, got " + shown(share.ptr()));
             }
             return moments.quantile(q);
           },

@@ -61,7 +61,7 @@ std::vector<Tick> read_times(TreeCore& t, nb::handle times) {
     ticks.reserve(real.shape(0));
     for (std::size_t i = 0; i < real.shape(0); ++i) {
       if (!std::isfinite(real.data()[i])) {
-        fail("ValueTypeError", "a finite time is due, got " +
+        fail("ValueTypeError", "expected a finite time, got " +
                                    shown(nb::float_(real.data()[i]).ptr()) + " at row " +
                                    std::to_string(i));
       }
@@ -112,7 +112,8 @@ TreeOptions tree_options(nb::handle op, nb::dict options) {
 void bind_trees(nb::module_& m) {
   static PyMethodDef methods[] = {
       fast_method<TreeCore, tree_insert>("insert", "Add a value at a time; equal times combine."),
-      fast_method<TreeCore, tree_evict>("evict", "Remove what is at a time; False if nothing is."),
+      fast_method<TreeCore, tree_evict>(
+          "evict", "Remove the entry at a time; return False if there is none."),
       fast_method<TreeCore, tree_bulk_evict>("bulk_evict", "Remove all up to a time, included."),
       fast_method<TreeCore, tree_query>("query", "The fold of all, or of since <= time <= until."),
       {nullptr, nullptr, 0, nullptr}};

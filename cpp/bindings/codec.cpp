@@ -22,8 +22,8 @@ PyObject* checked(PyObject* made) {
   return made;
 }
 
-[[noreturn]] void due(const std::string& what, PyObject* value) {
-  fail("ValueTypeError", what + " is due, got " + shown(value));
+[[noreturn]] void refuse(const std::string& what, PyObject* value) {
+  fail("ValueTypeError", "expected " + what + ", got " + shown(value));
 }
 
 struct Plain final : Codec {
@@ -39,9 +39,9 @@ struct Narrow final : Codec {
   PyObject* in(PyObject* value) const override {
     const std::int64_t number = to_int64(value);
     if (number < least || most < number) {
-      due("an integer from " + std::to_string(least) + " to " + std::to_string(most) + " (" + name +
-              ")",
-          value);
+      refuse("an integer from " + std::to_string(least) + " to " + std::to_string(most) + " (" +
+                 name + ")",
+             value);
     }
     return checked(PyLong_FromLongLong(number));
   }
@@ -56,7 +56,7 @@ struct Unsigned final : Codec {
     const auto number = whole.is_valid() ? PyLong_AsUnsignedLongLong(whole.ptr()) : 0;
     if (!whole.is_valid() || PyErr_Occurred() != nullptr) {
       PyErr_Clear();
-      due("an integer from 0 to 18446744073709551615 (uint64)", value);
+      refuse("an integer from 0 to 18446744073709551615 (uint64)", value);
     }
     return checked(PyLong_FromLongLong(static_cast<std::int64_t>(number ^ kTop)));
   }
@@ -112,13 +112,13 @@ std::int64_t whole_of(PyObject* value) {
 struct Duration final : Codec {
   Duration() { import_datetime(); }
   PyObject* in(PyObject* value) const override {
-    if (!PyDelta_Check(value)) due("a timedelta (duration)", value);
+    if (!PyDelta_Check(value)) refuse("a timedelta (duration)", value);
     const int128 microseconds = (static_cast<int128>(PyDateTime_DELTA_GET_DAYS(value)) * 86400 +
                                  PyDateTime_DELTA_GET_SECONDS(value)) *
                                     1'000'000 +
                                 PyDateTime_DELTA_GET_MICROSECONDS(value);
     if (microseconds != static_cast<std::int64_t>(microseconds)) {
-      due("a timedelta of 64 bits in microseconds", value);
+      refuse("a timedelta of 64 bits in microseconds", value);
     }
     return checked(PyLong_FromLongLong(static_cast<std::int64_t>(microseconds)));
   }
@@ -138,7 +138,7 @@ struct Date final : Codec {
     epoch = nb::steal(checked(PyDate_FromDate(1970, 1, 1)));
   }
   PyObject* in(PyObject* value) const override {
-    if (!PyDate_Check(value) || PyDateTime_Check(value)) due("a date", value);
+    if (!PyDate_Check(value) || PyDateTime_Check(value)) refuse("a date", value);
     const nb::object since = nb::steal(checked(PyNumber_Subtract(value, epoch.ptr())));
     return checked(PyLong_FromLong(PyDateTime_DELTA_GET_DAYS(since.ptr())));
   }
@@ -159,11 +159,11 @@ struct Timestamp final : Codec {
   PyObject* in(PyObject* value) const override {
     const char* what = zoned ? "a datetime with a time zone (timestamp[UTC])"
                              : "a datetime without a time zone (timestamp)";
-    if (!PyDateTime_Check(value)) due(what, value);
+    if (!PyDateTime_Check(value)) refuse(what, value);
     PyObject* zone = PyDateTime_DATE_GET_TZINFO(value);
     const bool has_zone = zone == PyDateTime_TimeZone_UTC ||
                           (zone != Py_None && !nb::handle(value).attr("utcoffset")().is_none());
-    if (has_zone != zoned) due(what, value);
+    if (has_zone != zoned) refuse(what, value);
     return checked(PyLong_FromLongLong(microseconds(value)));
   }
   PyObject* out(PyObject* value) const override {
@@ -173,7 +173,7 @@ struct Timestamp final : Codec {
 
 struct Binary final : Codec {
   PyObject* in(PyObject* value) const override {
-    if (!PyBytes_Check(value)) due("bytes (binary)", value);
+    if (!PyBytes_Check(value)) refuse("bytes (binary)", value);
     return checked(
         PyUnicode_DecodeLatin1(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value), nullptr));
   }
@@ -193,18 +193,18 @@ nb::object with_point(const std::string& digits, int scale, const nb::object& ty
 nb::object scaled_up(PyObject* value, const nb::object& type, const nb::object& factor,
                      const std::string& name) {
   const bool decimal = PyObject_IsInstance(value, type.ptr()) == 1;
-  if (!decimal && (!PyLong_Check(value) || PyBool_Check(value))) due("a Decimal", value);
+  if (!decimal && (!PyLong_Check(value) || PyBool_Check(value))) refuse("a Decimal", value);
   const nb::object ratio = nb::steal(PyObject_CallMethod(value, "as_integer_ratio", nullptr));
   if (!ratio.is_valid()) {  // NaN and infinities
     PyErr_Clear();
-    due("a finite Decimal", value);
+    refuse("a finite Decimal", value);
   }
   const nb::object scaled =
       nb::steal(checked(PyNumber_Multiply(PyTuple_GET_ITEM(ratio.ptr(), 0), factor.ptr())));
   const nb::object both =
       nb::steal(checked(PyNumber_Divmod(scaled.ptr(), PyTuple_GET_ITEM(ratio.ptr(), 1))));
   if (PyObject_IsTrue(PyTuple_GET_ITEM(both.ptr(), 1)) != 0) {
-    due("a Decimal that fits " + name, value);
+    refuse("a Decimal that fits " + name, value);
   }
   return nb::borrow(PyTuple_GET_ITEM(both.ptr(), 0));
 }
@@ -230,7 +230,7 @@ struct Decimal final : Codec {
     int overflow = 0;
     const long long whole = PyLong_AsLongLongAndOverflow(scaled.ptr(), &overflow);
     if (overflow != 0 || whole >= limit || whole <= -limit) {
-      due("a Decimal that fits " + name, value);
+      refuse("a Decimal that fits " + name, value);
     }
     return checked(PyLong_FromLongLong(whole));
   }
@@ -258,7 +258,7 @@ struct WideDecimal final : Codec {
     const nb::object whole = scaled_up(value, type, factor, name);
     const nb::object size = nb::steal(checked(PyNumber_Absolute(whole.ptr())));
     if (PyObject_RichCompareBool(size.ptr(), limit.ptr(), Py_GE) != 0) {
-      due("a Decimal that fits " + name, value);
+      refuse("a Decimal that fits " + name, value);
     }
     const nb::object moved = nb::steal(checked(PyNumber_Add(whole.ptr(), limit.ptr())));
     return nb::object(nb::str(nb::handle(moved)).attr("zfill")(39)).release().ptr();

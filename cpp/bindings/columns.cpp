@@ -10,7 +10,7 @@ Sequence::Sequence(nb::handle values) : items_(nb::steal(PySequence_Tuple(values
   const bool iterable = Py_TYPE(values.ptr())->tp_iter != nullptr || PySequence_Check(values.ptr());
   if (iterable || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
   PyErr_Clear();
-  fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
+  fail("ValueTypeError", "expected a sequence of values, got " + shown(values.ptr()));
 }
 
 template <class T>
@@ -35,8 +35,8 @@ Reader<T>::Reader(nb::handle values) {
   }
   const bool fits = nb::try_cast<Array>(values, array_, false);
   if (!fits || reinterpret_cast<std::uintptr_t>(array_.data()) % alignof(T) != 0) {
-    fail("ValueTypeError", std::string("a one-dimensional contiguous array of ") + Value<T>::name +
-                               " is due, got " + layout_of(values));
+    fail("ValueTypeError", std::string("expected a one-dimensional contiguous array of ") +
+                               Value<T>::name + ", got " + layout_of(values));
   }
   data_ = array_.data();
   size_ = array_.shape(0);
@@ -76,7 +76,7 @@ Reader<Anything>::Reader(nb::handle values) {
   const Py_ssize_t size = PyObject_Size(values.ptr());
   if (size < 0) {
     PyErr_Clear();
-    fail("ValueTypeError", "a sequence of values is due, got " + shown(values.ptr()));
+    fail("ValueTypeError", "expected a sequence of values, got " + shown(values.ptr()));
   }
   size_ = static_cast<std::size_t>(size);
   if (!PyList_CheckExact(values.ptr()) && !PyTuple_CheckExact(values.ptr())) return;

@@ -153,7 +153,7 @@ class Reader<Pair<Arg, Key>> {
  private:
   static nb::handle part(nb::handle values, Py_ssize_t which) {
     if (!PyTuple_Check(values.ptr()) || PyTuple_GET_SIZE(values.ptr()) != 2) {
-      fail("ValueTypeError", "a pair of columns (arguments, keys) is due, got " +
+      fail("ValueTypeError", "expected a pair of columns (arguments, keys), got " +
                                  std::string(Py_TYPE(values.ptr())->tp_name));
     }
     return PyTuple_GET_ITEM(values.ptr(), which);

@@ -55,8 +55,9 @@ std::vector<Field> fields_of(nb::handle descriptions) {
 }
 
 [[noreturn]] void refuse(const Field& field, PyObject* value) {
-  const char* due = field.kind == 'f' ? "a number" : field.kind == 'b' ? "a bool" : "an integer";
-  fail("ValueTypeError", std::string(due) + " (" + field.code + ") is due, got " + shown(value));
+  const char* kind = field.kind == 'f' ? "a number" : field.kind == 'b' ? "a bool" : "an integer";
+  fail("ValueTypeError",
+       std::string("expected ") + kind + " (" + field.code + "), got " + shown(value));
 }
 
 bool to_bool(const Field& field, PyObject* value) {
@@ -250,11 +251,11 @@ void lift_object(const void* context, PyObject* value, void* out) {
   if (op.inputs.size() == 1) {
     from_python(op.inputs[0], value, scratch.get());
   } else {
-    const auto due = static_cast<Py_ssize_t>(op.inputs.size());
-    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != due) {
+    const auto columns = static_cast<Py_ssize_t>(op.inputs.size());
+    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != columns) {
       std::string names;
       for (const Field& input : op.inputs) names += (names.empty() ? "" : ", ") + input.name;
-      fail("ValueTypeError", "a tuple (" + names + ") is due, got " + shown(value));
+      fail("ValueTypeError", "expected a tuple (" + names + "), got " + shown(value));
     }
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       from_python(op.inputs[i], PyTuple_GET_ITEM(value, static_cast<Py_ssize_t>(i)), scratch.get());

@@ -50,7 +50,7 @@ struct Value<Labelled<Label, Feature>> {
   }
   static Labelled<Label, Feature> from(PyObject* value) {
     if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) < 2) {
-      fail("ValueTypeError", "a tuple (label, feature, ...) is due, got " + shown(value));
+      fail("ValueTypeError", "expected a tuple (label, feature, ...), got " + shown(value));
     }
     Labelled<Label, Feature> row{Value<Label>::from(PyTuple_GET_ITEM(value, 0)), {}};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(value); ++i) {
@@ -94,7 +94,7 @@ class Reader<Labelled<Label, Feature>> {
  private:
   static nb::handle first(nb::handle columns) {
     if (!PyTuple_Check(columns.ptr()) || PyTuple_GET_SIZE(columns.ptr()) < 2) {
-      fail("ValueTypeError", "a tuple of columns (labels, features, ...) is due, got " +
+      fail("ValueTypeError", "expected a tuple of columns (labels, features, ...), got " +
                                  std::string(Py_TYPE(columns.ptr())->tp_name));
     }
     return PyTuple_GET_ITEM(columns.ptr(), 0);

@@ -208,7 +208,7 @@ void LateWindow::load(Loader& a) {
   const auto& [started, end, bound, gone, late] = marks_;
   expect(started ? axis_.holds(end) && axis_.holds(std::min(bound, end))
                  : end == 0 && bound == kFirstTick && !gone,
-         "the window's end is no time");
+         "the window's end is not a time");
   check();
 }
 

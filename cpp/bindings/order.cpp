@@ -102,7 +102,7 @@ template <class Key>
 void expect_ordered(const OrderedRow<Key>& row, const QuantileSpec& spec) {
   if constexpr (!std::is_same_v<Key, TextKey>) {
     const bool sound = row.null || spec.integers || key_of(value_of<double>(row.key)) == row.key;
-    expect(sound, "a value is no float");
+    expect(sound, "a value is not a float");
   }
 }
 

@@ -55,7 +55,7 @@ void refuse_nulls_of(const Reader<In>& reader) {
     for (std::size_t row = 0; reader.any_null() && row < reader.size(); ++row) {
       if (reader.null(row)) {
         fail("ValueTypeError",
-             "a value is due in every row here, got None in row " + std::to_string(row));
+             "expected a value in every row, got None in row " + std::to_string(row));
       }
     }
   }

@@ -70,7 +70,7 @@ bool to_bool(PyObject* value) {
       dimensions == 0) {
     return PyObject_IsTrue(value) == 1;
   }
-  fail("ValueTypeError", "a bool is due, got " + shown(value));
+  fail("ValueTypeError", "expected a bool, got " + shown(value));
 }
 
 double to_double(PyObject* value) {
@@ -83,7 +83,7 @@ double to_double(PyObject* value) {
     if (result != -1.0 || PyErr_Occurred() == nullptr) return result;
     clear_refusal();
   }
-  fail("ValueTypeError", "a number (float64) is due, got " + shown(value));
+  fail("ValueTypeError", "expected a number (float64), got " + shown(value));
 }
 
 std::int64_t to_int64(PyObject* value) {
@@ -93,22 +93,22 @@ std::int64_t to_int64(PyObject* value) {
       if (index.is_valid()) return to_int64(index.ptr());
       clear_refusal();
     }
-    fail("ValueTypeError", "an integer (int64) is due, got " + shown(value));
+    fail("ValueTypeError", "expected an integer (int64), got " + shown(value));
   }
   int overflow = 0;
   const long long result = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow != 0) fail("ValueTypeError", "an integer of 64 bits is due, got " + shown(value));
+  if (overflow != 0) fail("ValueTypeError", "expected an integer of 64 bits, got " + shown(value));
   return result;
 }
 
 std::string to_string(PyObject* value) {
-  if (!PyUnicode_Check(value)) fail("ValueTypeError", "a string is due, got " + shown(value));
+  if (!PyUnicode_Check(value)) fail("ValueTypeError", "expected a string, got " + shown(value));
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(value, &size);
   if (text == nullptr) {
     if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
     PyErr_Clear();
-    fail("ValueTypeError", "a string without lone surrogates is due, got " + shown(value));
+    fail("ValueTypeError", "expected a string without lone surrogates, got " + shown(value));
   }
   return std::string(text, static_cast<std::size_t>(size));
 }

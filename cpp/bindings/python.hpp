@@ -123,7 +123,7 @@ class Keeper {
 class HeldRef {
  public:
   HeldRef() = default;
-  HeldRef(PyRef object) : object_(object.get()) {  // NOLINT: wherever a reference is due
+  HeldRef(PyRef object) : object_(object.get()) {  // NOLINT: converts implicitly
     if (Keeper::current_ == nullptr) {
       owned_ = std::move(object);
     } else if (object_ != nullptr) {
@@ -240,7 +240,7 @@ struct Value<Pair<Arg, Key>> {
   }
   static Pair<Arg, Key> from(PyObject* value) {
     if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) {
-      fail("ValueTypeError", "a pair (argument, key) is due, got " + shown(value));
+      fail("ValueTypeError", "expected a pair (argument, key), got " + shown(value));
     }
     return {Value<Arg>::from(PyTuple_GET_ITEM(value, 0)),
             Value<Key>::from(PyTuple_GET_ITEM(value, 1))};

@@ -104,7 +104,7 @@ class ClassifierOf final : public Classifier {
   explicit ClassifierOf(const Counts& counts) : model_(counts) {}
   nb::object predict(nb::handle features) const override {
     if (!PyTuple_Check(features.ptr()) && !PyList_Check(features.ptr())) {
-      fail("ValueTypeError", "a tuple of features is due, got " + shown(features.ptr()));
+      fail("ValueTypeError", "expected a tuple of features, got " + shown(features.ptr()));
     }
     std::vector<Feature> values;
     for (const nb::handle value : features) values.push_back(Value<Feature>::from(value.ptr()));

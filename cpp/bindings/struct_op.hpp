@@ -242,26 +242,26 @@ inline nb::object part_of(const Layout& layout, std::size_t index, PyObject* eve
   if (event == Py_None) return nb::none();
   if (PyTuple_Check(event)) {
     if (static_cast<std::size_t>(PyTuple_GET_SIZE(event)) != layout.parts.size()) {
-      fail("ValueTypeError", "a tuple of " + std::to_string(layout.parts.size()) +
-                                 " values is due, got " + shown(event));
+      fail("ValueTypeError", "expected a tuple of " + std::to_string(layout.parts.size()) +
+                                 " values, got " + shown(event));
     }
     return nb::borrow(PyTuple_GET_ITEM(event, static_cast<Py_ssize_t>(index)));
   }
   if (!PyDict_Check(event)) {
-    fail("ValueTypeError", "a dict by column or a tuple in order is due, got " + shown(event));
+    fail("ValueTypeError", "expected a dict by column or a tuple in order, got " + shown(event));
   }
   const auto named = [&](const nb::object& column) {
     PyObject* value = PyDict_GetItemWithError(event, column.ptr());
     if (value != nullptr) return nb::borrow(value);
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
     fail("ValueTypeError",
-         "a value for the column " + shown(column.ptr()) + " is due, got " + shown(event));
+         "expected a value for the column " + shown(column.ptr()) + ", got " + shown(event));
   };
   if (part.columns.size() == 1) return named(part.columns[0]);
   if (part.columns.empty()) {
     if (!part.skips_nulls) return nb::none();  // counts rows
     fail("ValueTypeError",
-         "a tuple is due, as '" + part.name + "' names no column, got " + shown(event));
+         "expected a tuple, because '" + part.name + "' names no column, got " + shown(event));
   }
   nb::object values = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(part.columns.size())));
   for (std::size_t i = 0; i < part.columns.size(); ++i) {
@@ -326,7 +326,7 @@ class Columns<Op> {
   using State = typename Op::State;
   Columns(const Op& op, nb::handle values, ResultCount count = 1) : op_(op) {
     if (values.is_none() || (!PyDict_Check(values.ptr()) && !PyTuple_Check(values.ptr()))) {
-      fail("ValueTypeError", "a dict or a tuple of columns is due, got " +
+      fail("ValueTypeError", "expected a dict or a tuple of columns, got " +
                                  std::string(Py_TYPE(values.ptr())->tp_name));
     }
     const std::vector<Part>& parts = op_.layout().parts;

@@ -29,16 +29,16 @@ std::int64_t microseconds(PyObject* time) {
       if (whole.attr("astype")(object.attr("dtype")).equal(object)) {
         return to_int64(whole.attr("astype")("int64").ptr());
       }
-      fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
+      fail("ValueTypeError", "expected a time in whole microseconds, got " + shown(time));
     }
     fail("ValueTypeError",
-         "this window counts in durations, so a datetime is due as time, got " + shown(time));
+         "this window counts in durations, so it expected a datetime as time, got " + shown(time));
   }
   if (!PyDateTime_CheckExact(time)) {
     int finer = 0;  // pandas has nanoseconds, and none that are a number for NaT
     const nb::object nanosecond = nb::getattr(nb::handle(time), "nanosecond", nb::int_(0));
     if (!nb::try_cast<int>(nanosecond, finer) || finer != 0) {
-      fail("ValueTypeError", "a time in whole microseconds is due, got " + shown(time));
+      fail("ValueTypeError", "expected a time in whole microseconds, got " + shown(time));
     }
   }
   const std::int64_t days =
@@ -79,13 +79,13 @@ Span Span::from(PyObject* number) {
 void TimeAxis::require_number(PyObject* time) const {
   if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
   if (!PyDateTime_Check(time) && !PyBool_Check(time)) return;
-  fail("ValueTypeError", "a number is due as time, got " + bindings::shown(time));
+  fail("ValueTypeError", "expected a number as time, got " + bindings::shown(time));
 }
 
 double TimeAxis::finite(PyObject* time) {
   const double value = to_double(time);
   if (!std::isfinite(value)) {
-    fail("ValueTypeError", "a finite time is due, got " + bindings::shown(time));
+    fail("ValueTypeError", "expected a finite time, got " + bindings::shown(time));
   }
   return value;
 }
@@ -112,7 +112,7 @@ Tick TimeAxis::read_bound(PyObject* time, bool up) const {
     return up ? tick + (back < whole) : tick - (back > whole);
   }
   const double value = to_double(time);
-  if (std::isnan(value)) fail("ValueTypeError", "a time is due, got " + bindings::shown(time));
+  if (std::isnan(value)) fail("ValueTypeError", "expected a time, got " + bindings::shown(time));
   if (real_) return tick_of(value);
   const double whole = up ? std::ceil(value) : std::floor(value);
   if (whole >= 0x1p63) return kLastTick;

@@ -102,7 +102,7 @@ class TimeAxis {
     const double value = finite(time);
     if (integer && !exact_in_double(to_int64(time))) {
       fail("ValueTypeError",
-           "a time that a float64 holds exactly is due, got " + bindings::shown(time));
+           "expected a time that a float64 holds exactly, got " + bindings::shown(time));
     }
     if (!real_) {
       turn([&](Tick tick) { return turned(tick, time); });

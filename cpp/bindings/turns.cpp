@@ -27,7 +27,7 @@ std::uint32_t Turns::forks_ = [] {
 #if defined(__unix__) || defined(__APPLE__)
   pthread_atfork(nullptr, nullptr, [] {
     ++forks_;
-    bell = new Bell;  // somebody may have held the lock of the old one
+    bell = new Bell;               // somebody may have held the lock of the old one
     nb::set_leak_warnings(false);  // what those threads held is never given back
   });
 #endif

@@ -12,18 +12,18 @@ Window::Time Window::read(PyObject* time) {
   if (rule_.datetimes) return {.integer = microseconds(time)};
   if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
   if (PyDateTime_Check(time) || PyBool_Check(time)) {
-    fail("ValueTypeError",
-         "this window counts in numbers, so a number is due as time, got " + bindings::shown(time));
+    fail("ValueTypeError", "this window counts in numbers, so it expected a number as time, got " +
+                               bindings::shown(time));
   }
   const bool integer = PyLong_Check(time) || (!PyFloat_Check(time) && PyIndex_Check(time));
   if (!clock_.real && integer && rule_.range.integral) return {.integer = to_int64(time)};
   const double real = to_double(time);
   if (!std::isfinite(real)) {
-    fail("ValueTypeError", "a finite time is due, got " + bindings::shown(time));
+    fail("ValueTypeError", "expected a finite time, got " + bindings::shown(time));
   }
   if (integer && !exact_in_double(to_int64(time))) {
     fail("ValueTypeError",
-         "a time that a float64 holds exactly is due, got " + bindings::shown(time));
+         "expected a time that a float64 holds exactly, got " + bindings::shown(time));
   }
   if (!clock_.real) turn_real(time);
   return {.real = real};

@@ -203,6 +203,27 @@ def test_what_lies_apart_on_spark_is_allowed(tmp_path: Path, told: dict[str, str
     load(made(tmp_path, **{**FORMAT, **told}), engine="spark", overwrite=True)
 
 
+@pytest.mark.parametrize(
+    ("told", "key"),
+    [
+        ({"sink": "s3://b/out"}, "sink.path"),
+        ({"sink": "out", "checkpoint": "hdfs://b/check"}, "stream.checkpoint"),
+        ({"sink": ""}, "sink.format"),
+    ],
+)
+def test_what_overwrite_cannot_remove_is_refused(
+    tmp_path: Path, told: dict[str, str], key: str
+) -> None:
+    """Nothing is touched: new results beside old ones, or a new sink at an old checkpoint."""
+    file = made(tmp_path, **{**FORMAT, **told})
+    if not told["sink"]:
+        file.write_text(file.read_text().replace('path = ""\n', ""))
+    load(file, engine="spark", stream=True)
+    with pytest.raises(PipelineError, match="--overwrite cannot remove") as raised:
+        load(file, engine="spark", stream=True, overwrite=True)
+    assert [key for key, _ in raised.value.mistakes] == [key]
+
+
 def test_paths_in_options_count(tmp_path: Path) -> None:
     file = made(tmp_path, **{**FORMAT, "sink": "out"})
     text = file.read_text().replace('path = "out"\n', "")

@@ -18,7 +18,7 @@ import pytest
 from slidefold.definition.files import _COLUMN_KEYS, _KEYS, read
 from slidefold.pipeline.settings import read_sink, read_source, read_stream
 from slidefold.pipeline.tables import Mistakes, Table
-from tests.cli.support import PIPELINE, ROOT, TRADES, environment, slidefold, write
+from tests.cli.support import PIPELINE, ROOT, TRADES, environment, from_scratch, slidefold, write
 
 SLOW = """
 import pathlib, time
@@ -44,7 +44,7 @@ class Difference:
 
 def test_a_run_from_csv_to_parquet(tmp_path: Path) -> None:
     write(tmp_path)
-    done = slidefold(tmp_path, "run", "pipeline.toml")
+    done = from_scratch(tmp_path, "run", "pipeline.toml")
     assert (done.code, done.err) == (0, "read 4 rows from 1 file\n")
     assert done.out.startswith("4 rows in, 4 rows out to out.parquet, ")
     table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
@@ -182,7 +182,7 @@ def test_the_entry_point_is_there() -> None:
 
 
 def test_the_version(tmp_path: Path) -> None:
-    done = slidefold(tmp_path, "--version")
+    done = from_scratch(tmp_path, "--version")
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert (done.code, done.out, done.err) == (0, f"slidefold {declared}\n", "")
 

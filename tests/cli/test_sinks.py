@@ -100,6 +100,7 @@ def test_results_stay_in_memory_for_python(tmp_path: Path, stream: bool) -> None
     text = PIPELINE.replace("[sink]", '[stream]\nwatermark = "1h"\n[sink]')
     write(tmp_path, text.replace('path = "out.parquet"', 'format = "memory"'))
     found = run_pipeline(tmp_path / "pipeline.toml", stream=stream)
+    assert found is not None
     assert sorted(found["mean"].to_pylist()) == [5.0, 10.0, 12.0, 13.0]
     assert {each.name for each in tmp_path.iterdir()} == {"pipeline.toml", "trades.csv"}
     with pytest.raises(UsageError, match="expected the engine 'local' or 'spark', got 'sparc'"):

@@ -29,6 +29,12 @@ format = "memory"
 ROWS = [("2024-01-01 09:00:00", 1.5), (None, 2.5), ("2024-01-01 09:30:00", 3.5), (None, 4.5)]
 
 
+def results(folder: Path) -> pa.Table:
+    found = run_pipeline(folder / "p.toml")
+    assert found is not None
+    return found
+
+
 def wrote(folder: Path, format: str, rows: Any = ROWS) -> str:
     """Write rows: of two lines each in CSV, after three empty lines in JSON."""
     path = folder / f"rows.{format}"
@@ -74,7 +80,7 @@ def test_broken_rows_of_all_kinds_are_told_in_order(tmp_path: Path) -> None:
     text = 'columns = { x = "int64" }\nbad_rows = "side"\nside = "bad.jsonl"'
     text = FILE.format(path="rows.csv", more=text).replace('"1h"', "10")
     (tmp_path / "p.toml").write_text(text)
-    assert run_pipeline(tmp_path / "p.toml")["ts"].to_pylist() == [1, 5]
+    assert results(tmp_path)["ts"].to_pylist() == [1, 5]
     lines = [line.split(", ")[1] for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
     assert lines == ['"line": 3', '"line": 4', '"line": 5', '"line": 7']
 
@@ -84,7 +90,7 @@ def test_a_row_without_a_distance_is_broken_too(tmp_path: Path) -> None:
     text = FILE.format(path="rows.csv", more='bad_rows = "skip"')
     text = text.replace('"1h"', '{ kind = "delta", range = 10, on = "km" }')
     (tmp_path / "p.toml").write_text(text)
-    assert run_pipeline(tmp_path / "p.toml")["ts"].to_pylist() == [1, 4]
+    assert results(tmp_path)["ts"].to_pylist() == [1, 4]
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
@@ -113,7 +119,7 @@ def test_json_has_parts_of_seconds_and_dates(tmp_path: Path) -> None:
     path = wrote(tmp_path, "jsonl", [("2024-01-01", 1), ("2024-01-02", 2)])
     text = FILE.format(path=path, more='columns = { ts = "date" }').replace('"1h"', '"1d"')
     (tmp_path / "p.toml").write_text(text)
-    found = run_pipeline(tmp_path / "p.toml")
+    found = results(tmp_path)
     assert found.schema.field("ts").type == pa.date32()
 
 
@@ -124,7 +130,7 @@ def test_declared_types_keep_the_order_of_columns(tmp_path: Path) -> None:
         more = 'columns = { x = "float64", ts = "int64" }\nbad_rows = "skip"'
         text = FILE.format(path=path, more=more).replace('"1h"', "1")
         (tmp_path / "p.toml").write_text(text)
-        assert run_pipeline(tmp_path / "p.toml").column_names == ["z", "x", "a", "ts", "n"]
+        assert results(tmp_path).column_names == ["z", "x", "a", "ts", "n"]
 
 
 def test_there_is_one_word_for_a_type() -> None:

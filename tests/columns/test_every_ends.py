@@ -52,6 +52,7 @@ def test_an_end_whose_largest_window_is_empty_does_not_come_out() -> None:
     assert by_end(definition.run(table)) == {30: [1, 0]}  # at 20 only the shorter one holds it
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", list(product(CLOSED, CLOSED)), ids="-".join)
 @pytest.mark.parametrize("lengths", [(12, 5), (10, 10), (40, 3), (1, 1)])
 def test_ends_of_windows_that_are_closed_otherwise(

@@ -82,7 +82,7 @@ def test_other_data_comes_back_as_arrow() -> None:
 
     assert isinstance(ROLLING.run(Stream()), pa.Table)
     with pytest.raises(ValueTypeError, match="got dict"):
-        ROLLING.run({"t": [1]})
+        ROLLING.run({"t": [1]})  # type: ignore[call-overload]
 
 
 TYPES = sf.rolling(

@@ -185,7 +185,7 @@ def test_polars(lazy: bool) -> None:
 @pytest.mark.parametrize("data", [[1, 2], {"t": [1]}, None, 7], ids=repr)
 def test_what_is_no_table(data: object) -> None:
     with pytest.raises(sf.errors.ValueTypeError, match="the data is"):
-        ROLLING.run(data)
+        ROLLING.run(data)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("streamed", [False, True])

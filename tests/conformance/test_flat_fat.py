@@ -15,20 +15,22 @@ from hypothesis.stateful import (
 )
 
 import slidefold as sf
-from slidefold.algorithms import FlatFat
 from tests.support.cases import BY_ID, Case
+from tests.support.implementations import IMPLEMENTATIONS, build
 
 OPTIONS = [
     {},
     {"batch": True},
+    {"capacity": 1},
     {"capacity": 5},
     {"capacity": 16, "batch": True},
     {"counted": True},
 ]
 CASES = [BY_ID[name] for name in ("concat", "sum-int64", "collect-object", "user-compose")]
+both = pytest.mark.parametrize("code", IMPLEMENTATIONS)
 
 
-def machine_of(case: Case, options: dict[str, Any]) -> type[RuleBasedStateMachine]:
+def machine_of(code: str, case: Case, options: dict[str, Any]) -> type[RuleBasedStateMachine]:
     """Return a machine that keeps the window as a dict from position to value."""
     room = options.get("capacity", 40)
     place = st.integers(0, 10**6)
@@ -36,7 +38,7 @@ def machine_of(case: Case, options: dict[str, Any]) -> type[RuleBasedStateMachin
     class Positions(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.window: Any = FlatFat(case.operator, checked=True, **options)
+            self.window: Any = build(code, "flat_fat", case, checked=True, **options)
             self.held: dict[int, Any] = {}
             self.next = 0
 
@@ -76,8 +78,9 @@ def machine_of(case: Case, options: dict[str, Any]) -> type[RuleBasedStateMachin
         def evict_what_is_gone(self, which: int) -> None:
             position = which % (self.next + 2)
             if position not in self.held:
+                sentence = str(position) if self.held else rf"{position}|empty window"
                 for step in (self.window.evict, self.window.prefix, self.window.suffix):
-                    with pytest.raises(sf.errors.EmptyWindowError, match=str(position)):
+                    with pytest.raises(sf.errors.EmptyWindowError, match=sentence):
                         step(position)
 
         @rule(wanted=st.lists(st.tuples(place, case.kind.strategy), max_size=8))
@@ -135,27 +138,34 @@ def machine_of(case: Case, options: dict[str, Any]) -> type[RuleBasedStateMachin
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_positions(case: Case, options: dict[str, Any]) -> None:
-    run_state_machine_as_test(machine_of(case, options))
+    run_state_machine_as_test(machine_of("native", case, options))
 
 
-def test_a_batch_waits_for_its_trigger() -> None:
+@pytest.mark.parametrize("options", OPTIONS[:-1], ids=str)
+def test_positions_of_the_reference(options: dict[str, Any]) -> None:
+    run_state_machine_as_test(machine_of("reference", BY_ID["concat"], options))
+
+
+@both
+def test_a_batch_waits_for_its_trigger(code: str) -> None:
     """Events only write slots: combines come with the trigger, and fewer than one by one."""
-    batched = FlatFat(sf.sum(dtype="int64"), batch=True, counted=True, capacity=1024)
-    single = FlatFat(sf.sum(dtype="int64"), counted=True, capacity=1024)
+    case = BY_ID["sum-int64"]
+    batched = build(code, "flat_fat", case, batch=True, counted=True, capacity=1024)
+    single = build(code, "flat_fat", case, counted=True, capacity=1024)
     for value in range(1024):
         batched.insert(value)
         single.insert(value)
     assert batched.combines == 0
     batched.trigger()
     assert batched.combines == 1023
-    assert single.combines is not None
     assert single.combines > 5 * 1023
     assert batched.query() == single.query() == sum(range(1024))
 
 
-def test_capacity_follows_the_window() -> None:
+@both
+def test_capacity_follows_the_window(code: str) -> None:
     """Doubling when full, compacting when three quarters are used, halving below a quarter."""
-    window = FlatFat(sf.count())
+    window = build(code, "flat_fat", BY_ID["count"])
     seen = set()
     for _ in range(1000):
         window.insert(None)
@@ -165,7 +175,7 @@ def test_capacity_follows_the_window() -> None:
     while len(window):
         window.evict()
     assert window.capacity == 4
-    window = FlatFat(sf.count())
+    window = build(code, "flat_fat", BY_ID["count"])
     for _ in range(64):
         window.insert(None)
     for _ in range(16):  # three quarters stay
@@ -175,9 +185,10 @@ def test_capacity_follows_the_window() -> None:
     assert window.capacity == 64
 
 
-def test_holes_are_compacted() -> None:
+@both
+def test_holes_are_compacted(code: str) -> None:
     """A ring full of holes is compacted instead of doubled, and positions stay what they were."""
-    window = FlatFat(sf.collect(dtype="int64"), checked=True)
+    window = build(code, "flat_fat", BY_ID["collect-int64"], checked=True)
     positions = [window.insert(value) for value in range(64)]
     for position in positions[1:-1:2]:
         window.evict(position)

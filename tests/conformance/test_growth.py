@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.algorithms import fitting, make
-from tests.support.cases import SHORT, Case
+from tests.support.cases import BY_ID, SHORT, Case
+from tests.support.for_each import for_each
+from tests.support.implementations import build, every
 
 PAIRS = [
     pytest.param(name, case, id=f"{name}-{case}")
@@ -18,7 +20,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("counted", [False, True], ids=["", "counted"])
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_grow_slide_shrink(name: str, case: Case, counted: bool) -> None:
     """Grow past several chunks of a queue and doublings of a ring, slide, empty, and refill."""
     heavy = case.operator.name in ("concat", "collect") or case.operator.native_name == "object"
@@ -67,7 +69,7 @@ def test_grow_slide_shrink(name: str, case: Case, counted: bool) -> None:
         verify()
 
 
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_every_invariant_at_chunk_ends(name: str, case: Case) -> None:
     """The contents kept beside, around the sizes where storage takes or frees a piece."""
     heavy = case.operator.name in ("concat", "collect") or case.operator.native_name == "object"
@@ -92,3 +94,21 @@ def test_every_invariant_at_chunk_ends(name: str, case: Case) -> None:
             held.popleft()
             window.evict()
         window.check()
+
+
+@pytest.mark.parametrize(("code", "name", "case"), every([BY_ID["max-int64"], BY_ID["sum-int64"]]))
+def test_emptied_and_refilled_for_ever(code: str, name: str, case: Case) -> None:
+    """What a window needs when it is empty does not grow with what it has seen."""
+    window = build(code, name, case)
+    needs = set()
+    for turn in range(50):
+        for value in range(7):
+            window.insert(value)
+        window.query()
+        for _ in range(7):
+            window.evict()
+        window.check()
+        assert case.right(window.query(), [])
+        if turn:
+            needs.add(window.nbytes if code == "native" else window.states_kept())
+    assert len(needs) <= 2

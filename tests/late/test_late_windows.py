@@ -65,7 +65,9 @@ TIMES: dict[str, Any] = {
 
 @pytest.mark.parametrize("closed", CLOSED)
 @pytest.mark.parametrize("kind", TIMES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 4))]
+)
 def test_lockstep(kind: str, closed: str, seed: int) -> None:
     rng = random.Random(f"{kind}{closed}{seed}")
     length, lateness, draw = TIMES[kind]
@@ -240,8 +242,8 @@ def test_bad_calls() -> None:
     window.push(1, 1.0)
     calls: list[tuple[Any, type[Exception], str]] = [
         (lambda: window.push(1.0), ValueTypeError, "takes push"),
-        (lambda: window.push("1", 1.0), ValueTypeError, "due"),
-        (lambda: window.push(datetime(2024, 1, 1), 1.0), ValueTypeError, "a number is due"),
+        (lambda: window.push("1", 1.0), ValueTypeError, "expected"),
+        (lambda: window.push(datetime(2024, 1, 1), 1.0), ValueTypeError, "expected a number"),
         (lambda: window.query(3, 1), WindowError, "since is after until"),
         (lambda: window.query(3), ValueTypeError, "since and until"),
         (lambda: window.query(last="5m"), WindowError, "counts in numbers"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import slidefold as sf
 from slidefold.live import Engine, Live
 from slidefold.live.same import same
-from tests.support.arrivals import EVERY, IN_TIME, PER_ROW, SCHEMA, assert_rows, batches
+from tests.support.arrivals import EVERY, FEWER, IN_TIME, PER_ROW, SCHEMA, assert_rows, batches
 
 Row = dict[str, Any]
 CHANGED = {**{name: PER_ROW[name] for name in ("time", "rows", "no key", "two keys")}, **EVERY}
@@ -35,6 +35,7 @@ def lived(live: Live, data: st.DataObject, fed: list[Any]) -> list[tuple[Any, li
 
 
 @pytest.mark.parametrize("name", PER_ROW)
+@FEWER
 @given(st.data())
 def test_arrival(name: str, data: st.DataObject) -> None:
     """Each accepted row comes out with its batch, over the rows known then."""
@@ -66,6 +67,7 @@ def revisions(
 
 
 @pytest.mark.parametrize("name", PER_ROW)
+@FEWER
 @given(st.data())
 def test_revise(name: str, data: st.DataObject) -> None:
     """So the last revisions are those of a run over all rows."""
@@ -76,6 +78,7 @@ def test_revise(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", IN_TIME)
+@FEWER
 @given(st.data())
 def test_revise_ends(name: str, data: st.DataObject) -> None:
     definition = IN_TIME[name]
@@ -85,6 +88,7 @@ def test_revise_ends(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", CHANGED)
+@FEWER
 @given(st.data())
 def test_change(name: str, data: st.DataObject) -> None:
     """What final gives, without the results that repeat the one before of their key."""

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import slidefold as sf
 from slidefold.live import Engine, judge
-from tests.support.arrivals import EVERY, PER_ROW, SCHEMA, assert_rows, batches
+from tests.support.arrivals import EVERY, FEWER, PER_ROW, SCHEMA, assert_rows, batches
 
 END = 2**63 - 1
 ALL = {**PER_ROW, **EVERY}
 
 
 @pytest.mark.parametrize("name", ALL)
+@FEWER
 @given(st.data())
 def test_final_is_a_run_over_what_was_accepted(name: str, data: st.DataObject) -> None:
     definition = ALL[name]

@@ -43,7 +43,7 @@ def test_rows_of_several_threads_are_all_taken(emit: str) -> None:
             first = (batch * THREADS + thread) * ROWS
             times = pa.array(range(first, first + ROWS), pa.int64())
             found += len(live.feed(pa.table([times, times], schema=SCHEMA)))
-            live.advance(live.watermark)
+            live.advance(live.watermark)  # type: ignore[arg-type]
             assert live.pending >= live.late == 0
             assert live.nbytes > 0
             assert "watermark" in live.explain()

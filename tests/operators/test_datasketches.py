@@ -129,3 +129,55 @@ def test_over_columns_and_in_files() -> None:
     assert [read(data).get_estimate() for data in found["theta"].to_pylist()] == [1, 2, 3, 2, 1]
     assert found["often"].to_pylist()[0] is None
     assert found["often"].to_pylist()[-1] == [{"item": "a", "n": 2}, {"item": "b", "n": 1}]
+
+
+def in_any_order(operator: Any, values: list[Any], rng: random.Random) -> Any:
+    """Combine values in any order, neighbours first, as chunks on several machines are."""
+    functions = operator.native_params
+    states = [functions["lift"](value) for value in rng.sample(values, len(values))]
+    while len(states) > 1:
+        at = rng.randrange(len(states) - 1)
+        some = states[at : at + rng.randint(2, 40)]
+        states[at : at + len(some)] = [reduce(functions["combine"], some)]
+    return functions["lower"](states[0])
+
+
+@pytest.mark.parametrize("lg_k", [5, 6, 12])
+@pytest.mark.parametrize("n", [3, 60, 61, 64, 65, 130, 3000])
+def test_theta_depends_on_the_set_alone(lg_k: int, n: int) -> None:
+    """Any order and any grouping gives the same bytes: it commutes, and is exact in that."""
+    rng = random.Random(n)
+    operator = sf.theta(lg_k=lg_k)
+    assert operator.traits.commutative
+    for values in (list(range(n)), [f"w{i}" for i in range(n)]):
+        found = {in_any_order(operator, values, rng).serialize() for _ in range(6)}
+        assert len(found) == 1
+
+
+def test_quantiles_commute_within_their_bound() -> None:
+    """Their sketches are random in any order; what is promised is the bound."""
+    rng = random.Random(4)
+    operator = sf.approx_quantile(q=0.25)
+    assert operator.traits.commutative
+    values = [rng.gauss(0, 1) for _ in range(4000)]
+    ranks = sorted(values)
+    for _ in range(20):
+        share = bisect_right(ranks, in_any_order(operator, values, rng)) / len(values)
+        assert abs(share - 0.25) < 3 * 0.0133
+    assert len({in_any_order(operator, values[:64], rng) for _ in range(20)}) == 1
+
+
+def test_frequent_items_do_not_commute() -> None:
+    """With more items than fit, equal windows in another order have other estimates."""
+    rng = random.Random(1)
+    operator = sf.frequent_items(lg_max_k=3)
+    assert not operator.traits.commutative
+    values = [f"w{int(rng.expovariate(0.1))}" for _ in range(500)]
+    assert len({repr(in_any_order(operator, values, rng)) for _ in range(20)}) > 1
+
+
+def test_equal_values_are_equal_states() -> None:
+    sf.check(sf.approx_quantile(), [3.0, 1.0, -0.0, float("nan"), 2.0])
+    combine, lift = (sf.theta().native_params[name] for name in ("combine", "lift"))
+    for a, b in (("a", 1), (float("nan"), 2.0), (2, 1.5), (2**63, "")):
+        assert repr(combine(lift(a), lift(b))) == repr(combine(lift(b), lift(a)))

@@ -14,6 +14,7 @@ import slidefold as sf
 from slidefold.definition.operators import BUILT_IN
 from tests.support.cases import BUILT_IN as CASES
 from tests.support.cases import Case
+from tests.support.for_each import for_each
 from tests.support.more_cases import REQUIRED
 
 INVERTIBLE = {"count", "any", "all", "bit_xor", "histogram", "count_min", "naive_bayes"}
@@ -41,7 +42,7 @@ TWO_COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_traits(case: Case) -> None:
     """Float sums are never invertible: a 1e16 passing through must leave no trace."""
     traits = case.operator.traits
@@ -55,7 +56,7 @@ def test_traits(case: Case) -> None:
     assert traits.state_bytes > 0
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_are_frozen_values(case: Case) -> None:
     operator = case.operator
     with pytest.raises(FrozenInstanceError):

@@ -166,7 +166,7 @@ def test_wrong_events() -> None:
         ("x", 2),
         {"x": 1, "y": 2.5},
     ):
-        with pytest.raises(ValueTypeError, match="is due, got"):
+        with pytest.raises(ValueTypeError, match=r"expected .*, got"):
             window.push(wrong)
         assert window.query() == {"total": 1.0, "top": 2}
     no_column = sf.Window(sf.struct(total=sf.sum()), sf.rows(2))
@@ -175,7 +175,7 @@ def test_wrong_events() -> None:
         no_column.push({"x": 1.0})
     algorithm = make("daba_lite", SMALL)
     for columns in (np.arange(3.0), [np.arange(3.0), np.arange(3)], None, {"x": np.arange(3.0)}):
-        with pytest.raises(ValueTypeError, match="is due, got"):
+        with pytest.raises(ValueTypeError, match=r"expected .*, got"):
             algorithm.slide(columns, 2)
     with pytest.raises(ValueTypeError, match="3 and 2"):
         algorithm.slide((np.arange(3.0), np.arange(2)), 2)

@@ -11,68 +11,6 @@ import pytest
 from slidefold.errors import ValueTypeError, WindowError
 from slidefold.reference import Pba, Sba, optimal_chunk_rows, optimal_chunk_time
 from slidefold.reference import operators as ops
-from tests.reference.reference_cases import letters
-
-
-def expected(column: str, range_: int, slide: int) -> list[str | None]:
-    """The last `range_` values at each multiple of slide once there are so many."""
-    return [
-        column[end - range_ : end] if end % slide == 0 and end >= range_ else None
-        for end in range(1, len(column) + 1)
-    ]
-
-
-@pytest.mark.parametrize("slide", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("range_", [1, 2, 3, 5, 7, 8, 10, 11, 16, 23])
-@pytest.mark.parametrize("make", [Sba, Pba])
-def test_every_chunk(make: Any, range_: int, slide: int) -> None:
-    if range_ < slide:
-        return
-    column = "".join(itertools.islice(letters(), 5 * range_ + 4 * slide))
-    wanted = expected(column, range_, slide)
-    for chunk in [None, *range(1, range_ // slide + 1)]:
-        window = make(ops.Concat(), range_, slide, chunk)
-        last: str | None = None
-        for value, result in zip(column, wanted, strict=True):
-            assert window.push(value) == result
-            last = result or last
-            assert window.query() == last
-        window.check()
-        assert len(window) == range_
-
-
-@pytest.mark.parametrize("make", [Sba, Pba])
-@pytest.mark.parametrize(("range_", "slide"), [(10, 2), (10, 3), (6, 6), (7, 1), (9, 4)])
-def test_check_after_every_push(make: Any, range_: int, slide: int) -> None:
-    window = make(ops.Concat(), range_, slide)
-    for value in itertools.islice(letters(), 80):
-        window.insert(value)
-        window.check()
-
-
-@pytest.mark.parametrize("make", [Sba, Pba])
-def test_copies_go_their_own_way(make: Any) -> None:
-    window = make(ops.Concat(), 7, 2)
-    for value in "abcdefghijk":
-        window.push(value)
-    twin = window.copy()
-    assert twin.push("X") == "fghijkX"
-    assert window.push("l") == "fghijkl"
-    twin.check()
-    window.check()
-
-
-def test_slide_gives_a_result_at_each_boundary() -> None:
-    assert Sba(ops.Concat(), 5, 2).slide("abcdefgh") == ["ab", "abcd", "bcdef", "defgh"]
-
-
-def test_len_counts_up_to_the_range() -> None:
-    window = Sba(ops.Concat(), 3)
-    lengths = []
-    for value in "abcde":
-        window.push(value)
-        lengths.append(len(window))
-    assert lengths == [1, 2, 3, 3, 3]
 
 
 def test_theorem_1() -> None:

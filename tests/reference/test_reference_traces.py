@@ -8,25 +8,6 @@ import pytest
 
 from slidefold.reference import NOTHING, Daba, DabaLite, Fat, FlatFat, Pba, Sba, TwoStacks
 from slidefold.reference import operators as ops
-from tests.reference.reference_cases import WITH_ANY, Make
-
-
-@pytest.mark.parametrize("make", WITH_ANY)
-def test_max_count(make: Make) -> None:
-    """DABA, section 2.3: 4,5,3,4,0,4,4, then evict, evict, insert 2, insert 6."""
-    window = make(ops.MaxCount())
-    for number in (4, 5, 3, 4, 0, 4, 4):
-        window.insert(number)
-    assert window.query() == 1
-    window.evict()
-    assert window.query() == 1
-    window.evict()
-    assert window.query() == 3
-    window.insert(2)
-    assert window.query() == 3
-    window.insert(6)
-    assert window.query() == 1
-    window.check()
 
 
 def test_two_stacks_flip_of_seven() -> None:

@@ -90,9 +90,9 @@ def test_the_baseline_pays_for_the_window() -> None:
 
 @pytest.mark.parametrize("min_arity", [2, 4])
 def test_bulk_evict_costs_the_logarithm_of_m(min_arity: int) -> None:
-    n = 2**14
+    n = 2**12
     full = Meter(range(n), min_arity=min_arity)
-    for k in range(13):
+    for k in range(11):
         worst = 0
         for more in (-1, 0, 1):
             meter = Meter(min_arity=min_arity)
@@ -132,8 +132,8 @@ def touched(action: Callable[..., object], tree: Any, *args: Any) -> int:
 
 
 def test_bulk_evict_touches_the_boundary_only() -> None:
-    full = Meter(range(2**14)).tree
-    for k in range(13):
+    full = Meter(range(2**12)).tree
+    for k in range(11):
         tree = full.copy()
         assert touched(tree.bulk_evict, tree, 2**k) <= 2 * (k + 3)
 

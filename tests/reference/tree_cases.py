@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from typing import Any
 
 from slidefold.reference import Fiba
 from slidefold.reference import operators as ops
-from slidefold.reference.out_of_order import Time
 from slidefold.reference.tree_node import Node
 
 # A leaf is its times; any other node its times and its children: ([4], [[2], [6]]).
@@ -18,55 +15,6 @@ Shape = Any
 LEFT: Shape = ([3, 5], [[1, 2], [4], [6]])
 MIDDLE: Shape = ([9, 12], [[8], [10, 11], [13, 14]])
 FIGURE_1: Shape = ([7, 15], [LEFT, MIDDLE, ([20], [[17, 18, 19], [21, 22]])])
-
-ARRIVALS = ["in order", "nearly in order", "random", "reversed"]
-
-
-class Oracle:
-    """A window of strings in a dict, folded anew for every question."""
-
-    def __init__(self) -> None:
-        self.held: dict[Time, str] = {}
-
-    def insert(self, time: Time, value: str) -> None:
-        self.held[time] = self.held.get(time, "") + value
-
-    def evict(self, time: Time) -> bool:
-        return self.held.pop(time, None) is not None
-
-    def bulk_insert(self, times: list[Time], values: list[str]) -> None:
-        for time, value in zip(times, values, strict=True):
-            self.insert(time, value)
-
-    def bulk_evict(self, until: Time) -> None:
-        self.held = {time: value for time, value in self.held.items() if time > until}
-
-    def query(self, since: Time = -1e9, until: Time = 1e9) -> str | None:
-        times = [time for time in sorted(self.held) if since <= time <= until]
-        return "".join(self.held[time] for time in times) if times else None
-
-
-def agree(tree: Any, oracle: Oracle) -> None:
-    """Assert that a tree holds its invariants and what the oracle holds."""
-    tree.check()
-    assert list(tree) == sorted(oracle.held.items())
-    assert len(tree) == len(oracle.held)
-    assert tree.query() == oracle.query()
-    assert tree.oldest == min(oracle.held, default=None)
-    assert tree.youngest == max(oracle.held, default=None)
-
-
-def arrivals(pattern: str, chance: random.Random) -> Iterator[int]:
-    """Yield times without end: most are new, a few are equal to earlier ones."""
-    now = 0
-    while True:
-        now += chance.choice([0, 1, 1, 2])
-        yield {
-            "in order": now,
-            "nearly in order": now - chance.choice([0, 0, 0, 1, 2, 5, 12]),
-            "random": chance.randint(0, 300),
-            "reversed": -now,
-        }[pattern]
 
 
 def letter(time: int) -> str:

@@ -74,20 +74,20 @@ def test_keys_whatever_the_partitions(spark: Any) -> None:
 def test_no_key_in_chunks_of_time(spark: Any) -> None:
     """Windows from a thousandth of the data to all of it, all ends, several at once."""
     table = table_of(4000, 3, 2)
-    lengths = ("40m", "7h", "9d", "90d")
     runs: list[tuple[Any, pa.Table, dict[str, Any]]] = []
-    for closed, length in zip(CLOSED, lengths, strict=True):
-        columns = {
-            "s": sf.sum("x").over(length, closed=closed),
-            "m": sf.max_by("id", "x").over("9d", closed=closed),
-            "v": sf.var("y").over("20d", closed=closed),
-            "c": sf.concat("k").over("40m", closed=closed),
-        }
+    # Two jobs: the longest window of a job decides what its chunks hold.
+    for lengths in ({"right": "40m", "left": "7h", "both": "9d"}, {"neither": "90d"}):
+        columns: dict[str, Any] = {"f": sf.decayed_mean("y", "t", half_life="30m").over("9d")}
+        for closed, length in lengths.items():
+            columns |= {
+                f"s {closed}": sf.sum("x").over(length, closed=closed),
+                f"m {closed}": sf.max_by("id", "x").over("9d", closed=closed),
+                f"v {closed}": sf.var("y").over("20d", closed=closed),
+                f"c {closed}": sf.concat("k").over("40m", closed=closed),
+            }
         runs.append((sf.rolling(on="t", columns=columns), table, {"partitions": 6}))
     rows = sf.rolling(on="t", a=sf.last("id").over(2000), b=sf.mean("x").over(30, min_count=20))
     runs.append((rows, table, {"partitions": 5}))
-    faded = sf.decayed_mean("y", "t", half_life="30m").over("9d")
-    runs.append((sf.rolling(on="t", m=faded), table, {"partitions": 4}))
     runs.append(
         (sf.rolling(on="t", every="1d", s=sf.sum("x").over("3d")), table, {"partitions": 4})
     )

@@ -114,3 +114,28 @@ def test_streams_agree(spark: Any, tmp_path: Path) -> None:
     assert found["id"].to_pylist() == expected["id"].to_pylist()
     for name in ("apart", "n", "m", "i", "few", "p"):
         assert found[name].to_pylist() == expected[name].to_pylist(), name
+
+
+def test_spark_s_own_sums_that_are_not_asked_for(spark: Any) -> None:
+    """Two values overflow, but a result needs three: it is null, as in every engine."""
+    large, many = 2**62, Decimal(9 * 10**37)
+    table = pa.table(
+        {
+            "ts": pa.array([0, 1, 20, 21, 22], pa.int64()),
+            "x": pa.array([large, large, 1, 2, 3], pa.int64()),
+            "d": pa.array([many, many, 1, 2, 3], pa.decimal128(38, 0)),
+        }
+    )
+    definition = sf.rolling(
+        on="ts",
+        x3=sf.sum("x").over(sf.time(5), min_count=3),
+        d3=sf.sum("d").over(sf.time(5), min_count=3),
+    )
+    rows = definition.run(frame(spark, table), engine="spark").orderBy("ts").collect()
+    assert [row["x3"] for row in rows] == [None, None, None, None, 6]
+    assert [row["d3"] for row in rows] == [None, None, None, None, 6]
+    assert definition.run(table)["x3"].to_pylist() == [None, None, None, None, 6]
+    for name in ("x", "d"):
+        asked = sf.rolling(on="ts", s=sf.sum(name).over(sf.time(5), min_count=2))
+        with pytest.raises(Exception, match="too large for its type"):
+            asked.run(frame(spark, table), engine="spark").collect()

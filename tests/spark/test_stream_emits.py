@@ -65,7 +65,7 @@ def files_of(folder: Path, batches: list[list[tuple[int, int, int]]]) -> Files:
 @pytest.mark.parametrize("emit", EMITTED)
 def test_each_emit_sends_out_what_it_says(few: Any, tmp_path: Path, emit: str) -> None:
     stream = files_of(tmp_path, BATCHES).stream(few, "5 minutes")
-    options = {"id": "id"} if emit == "revise" else {}
+    options: Any = {"id": "id"} if emit == "revise" else {}
     drain(MOST.run(stream, emit=emit, buckets=1, **options), tmp_path)
     columns = ["id", "most", "revision"] if emit == "revise" else ["id", "most"]
     found = written(few, tmp_path).select(columns).to_pylist()
@@ -103,7 +103,7 @@ def test_explain_warns_where_state_has_no_bound(few: Any, tmp_path: Path) -> Non
     assert "emit='change' keeps the last result of each key" in MOST.explain(stream, emit="change")
     assert MOST.explain(stream, buckets=4, metrics="mine", cache_bytes=10**6) == plain
     with pytest.raises(DefinitionError, match=r"^explain has no bucket=; did you mean buckets=\?$"):
-        MOST.explain(stream, bucket=4)
+        MOST.explain(stream, bucket=4)  # type: ignore[call-overload]
     with pytest.raises(DefinitionError, match=r"^partitions= of run is for Spark DataFrames only"):
         MOST.run(stream, partitions=4)
     few.conf.set("spark.sql.shuffle.partitions", 9)  # `few` sets it back

@@ -15,6 +15,7 @@ from slidefold.state import window_header
 from tests.support.algorithms import fitting
 from tests.support.cases import BY_ID
 from tests.support.envelopes import MAGIC, flips, opened, sealed, with_header, with_payload
+from tests.support.for_each import for_each
 from tests.support.saving import (
     KEPT,
     Kept,
@@ -152,7 +153,7 @@ def survives(cls: Any, data: bytes, kept: Kept) -> bool:
 class TestForged:
     """Whoever writes a payload can compute its checksum too."""
 
-    @pytest.mark.parametrize("kept", KEPT[::5], ids=str)
+    @for_each("kept", KEPT[::5])
     def test_payloads(self, kept: Kept) -> None:
         made, walk = kept.after(14)
         header, payload = opened(made.to_bytes())

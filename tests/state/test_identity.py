@@ -22,10 +22,11 @@ from slidefold.state import operator_from, operator_header, window_from, window_
 from tests.support import user_operators as user
 from tests.support.cases import BUILT_IN, Case
 from tests.support.envelopes import opened, sealed
+from tests.support.for_each import for_each
 from tests.support.unchanged import refused
 
 
-@pytest.mark.parametrize("case", BUILT_IN, ids=str)
+@for_each("case", BUILT_IN)
 def test_built_ins_are_rebuilt(case: Case) -> None:
     header = operator_header(case.operator)
     assert operator_from(header) == case.operator

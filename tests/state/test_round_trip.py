@@ -13,6 +13,7 @@ import pytest
 import slidefold as sf
 from slidefold.algorithms import Boundary, DabaLite, Fiba, FlatFat, Pba, Recalc
 from tests.support.cases import CASES, Case
+from tests.support.for_each import for_each
 from tests.support.saving import KEPT, Kept, Walk, shown, stepping
 
 
@@ -41,7 +42,7 @@ def test_goes_on_as_the_original(kept: Kept) -> None:
         lockstep(kept, original, again, walk)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_every_operator_and_type(case: Case) -> None:
     kept = stepping("daba_lite", case, checked=True)
     original, walk = kept.after(30)

@@ -7,9 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import slidefold as sf
+
+# For a test of many definitions: there are two dozen of them, and an example is a whole run.
+FEWER = settings(max_examples=settings().max_examples * 2 // 5)
 
 WINDOWS: dict[str, Any] = {
     "time": sf.time(9),

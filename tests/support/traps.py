@@ -73,6 +73,8 @@ class Trap:
             Words.identity = staticmethod(identity)  # type: ignore[attr-defined]
         self.kind = kind
         self.operator = sf.operator(Words)()
+        # The same for the reference, which never does without an identity.
+        self.plain = type("Plain", (Words,), {"identity": staticmethod(str)})()
 
     def _tick(self, function: str) -> None:
         if function == self.where:

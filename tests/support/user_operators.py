@@ -130,3 +130,13 @@ def composition_of(pairs: list[tuple[int, int]]) -> str | None:
 def longest_of(words: list[str]) -> Any:
     """Return the first of the longest words."""
     return max(words, key=len) if words else None
+
+
+@sf.operator
+class Joined(sf.Fold):
+    """Concatenation in Python: it does not commute, and its states are objects."""
+
+    identity = staticmethod(lambda: "")
+    lift = staticmethod(lambda text: text)
+    combine = staticmethod(lambda older, newer: older + newer)
+    lower = staticmethod(lambda text: text)

@@ -13,6 +13,7 @@ from slidefold.algorithms import KeyedWindows
 from slidefold.errors import OperatorError, PairError, WindowError
 from tests.support.algorithms import WINDOWS, fitting
 from tests.support.cases import CASES, Case
+from tests.support.for_each import for_each
 from tests.support.user_operators import Compose, Longest, Reversible, made
 
 
@@ -37,7 +38,7 @@ def test_choices(operator: sf.Operator, latency: str, throughput: str) -> None:
         assert sf.Window(operator, window, optimize="throughput").plan.algorithm == throughput
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_every_choice_runs_and_is_explained(case: Case) -> None:
     for optimize in ("latency", "throughput"):
         window = sf.Window(case.operator, sf.rows(3), optimize=optimize)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import slidefold as sf
 from tests.support.algorithms import WINDOWS, fitting
 from tests.support.cases import CASES, SHORT, Case
+from tests.support.for_each import for_each
 
 PAIRS = [
     pytest.param(name, case, id=f"{name}-{case}")
@@ -20,7 +21,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("closed", ["right", "left"])
-@pytest.mark.parametrize(("name", "case"), PAIRS)
+@for_each("name, case", PAIRS)
 def test_against_the_rows(name: str, case: Case, closed: str) -> None:
     values = case.stream(40)
     for n in (1, 2, 3, 7, 39, 40, 41):
@@ -36,7 +37,7 @@ def test_against_the_rows(name: str, case: Case, closed: str) -> None:
             window.check()
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_insert_is_push_without_a_result(case: Case) -> None:
     pushed = sf.Window(case.operator, sf.rows(4))
     inserted = sf.Window(case.operator, sf.rows(4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from slidefold.state import (
     window_from,
     window_header,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from slidefold.definition.frames import Instant
 
 
 class KeyedWindows(_native.KeyedCore):
@@ -78,7 +83,9 @@ class KeyedWindows(_native.KeyedCore):
         self._rule["lateness"] = 0 if lateness is None else timed.lateness_rule(lateness)
         super().__init__(operator, self._rule, lateness is not None)
 
-    def push(self, keys: Any, times: Any, values: Any, *, watermark: Any = None) -> Any:
+    def push(
+        self, keys: Any, times: Any, values: Any, *, watermark: Instant | None = None
+    ) -> pa.Array:
         """Insert a batch, return one result per row, then evict by the watermark.
 
         Keys, times and values are lists, arrays, or columns of Arrow, pandas or Polars, without
@@ -90,22 +97,22 @@ class KeyedWindows(_native.KeyedCore):
         )
         return _results(results, valid)
 
-    def query(self, key: int | str, at: Any = None) -> Any:
+    def query(self, key: int | str, at: Instant | None = None) -> Any:
         """Return the result of a key's window that ends at a time, by default now.
 
         The result is None if the window is empty.
         """
         return self._query(key, at)
 
-    def advance(self, watermark: Any) -> None:
+    def advance(self, watermark: Instant) -> None:
         """Drop the entries of all keys that no window after the watermark needs."""
         self._advance(watermark)
 
-    def evict(self, key: int | str, time: Any) -> bool:
+    def evict(self, key: int | str, time: Instant) -> bool:
         """Retract a key's entry at a time; return False if there is none."""
         return self._evict(key, time)
 
-    def keys(self) -> list[Any]:
+    def keys(self) -> list[int | str]:
         """List the keys that have entries."""
         return self._keys()
 

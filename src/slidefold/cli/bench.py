@@ -24,7 +24,7 @@ _COUNTED = 5  # combines are counted over this many windows' worth of rows
 _LONGEST = 5.0  # seconds after which counting stops
 _SLOW = 1000  # nanoseconds per row above which only a part of the column is timed
 _HEADINGS = ("algorithm", "combines per step", "worst step", "ns per row")
-_KEYS = ("algorithm", "combines a step", "worst step", "ns a row")  # --json keeps these
+_KEYS = ("algorithm", "combines a step", "worst step", "ns a row")  # in JSON; english: ok
 
 
 def bench(

@@ -95,7 +95,7 @@ def sort_table(
     ties: Sequence[str],
     numbers: Ints | None = None,
 ) -> Sorted:
-    """Put a table in order of group, time and ties; what is in order stays as it is.
+    """Put a table in order of group, time and ties; do not move rows that are in order.
 
     `numbers` are those of the rows in a larger input, for messages.
     """

@@ -18,7 +18,7 @@ def quantiles(
 ) -> Any:
     """Return the quantile of each frame; `ordered` are the values as numbers in their order.
 
-    What is picked stays what it was. Numbers between two values are floats, times whole units.
+    A value of the column keeps its type. Numbers between two values are floats, times whole units.
     None if the type has nothing between two values.
     """
     numbers, restore = ordered

@@ -8,21 +8,38 @@ from functools import cached_property
 from keyword import iskeyword
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from slidefold.definition.files import from_dict, to_dict
 from slidefold.definition.operators import Operator, Over
 from slidefold.definition.operators.over import require_algorithm
-from slidefold.definition.windows import Every, Given, WindowKind, every_of, window_suffix
+from slidefold.definition.windows import (
+    Every,
+    Given,
+    Rows,
+    Time,
+    WindowKind,
+    every_of,
+    window_suffix,
+)
 from slidefold.definition.windows.calls import written
 from slidefold.definition.windows.durations import plain_length
 from slidefold.errors import ColumnError, DefinitionError, nearest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from slidefold.definition.frames import (
+        ArrowStream,
+        Frame,
+        HasColumns,
+        HasSchema,
+        Spark,
+        SparkFrame,
+        SparkOptions,
+    )
     from slidefold.live import Live
 
-# An Arrow table, or a pandas, Polars or Spark frame: the result has the type of the input.
-Frame = TypeVar("Frame")
 _BOUNDS = ("window_start", "window_end")
 ARGUMENTS = ("on", "by", "every", "offset", "order", "columns")
 
@@ -48,8 +65,8 @@ class Rolling:
     on: str
     by: tuple[str, ...]
     items: tuple[tuple[str, Over], ...]
-    every: Any = None
-    offset: Any = None
+    every: Given | Rows | Time | None = None
+    offset: Given | Time | None = None
     order: str | tuple[str, ...] = ()
     # The columns that order rows of equal time, if a larger definition has already chosen them.
     peers: tuple[str, ...] | None = field(default=None, compare=False)
@@ -119,7 +136,13 @@ class Rolling:
         for _, over in self.items:
             yield from over.columns
 
-    def run(self, data: Frame, **options: Any) -> Frame:
+    @overload
+    def run(self, data: Spark, **options: Unpack[SparkOptions]) -> Spark: ...
+    @overload
+    def run(self, data: Frame, *, threads: int = 1) -> Frame: ...
+    @overload
+    def run(self, data: ArrowStream, *, threads: int = 1) -> pa.Table: ...
+    def run(self, data: Any, **options: Any) -> Any:
         """Compute the columns for a table and return a table of the same type.
 
         `data` may be an Arrow table, batch or reader, a pandas or Polars frame, a DuckDB relation
@@ -134,7 +157,7 @@ class Rolling:
         """
         from slidefold import api  # the only import from a higher layer
 
-        return api.run(self, data, **options)  # type: ignore[no-any-return]
+        return api.run(self, data, **options)
 
     def live(
         self,
@@ -157,6 +180,15 @@ class Rolling:
 
         return api.live(self, lateness=lateness, emit=emit, late=late, id=id, schema=schema)
 
+    @overload
+    def explain(self, data: SparkFrame, **options: Unpack[SparkOptions]) -> str: ...
+    @overload
+    def explain(
+        self,
+        data: pa.Schema | HasColumns | HasSchema | ArrowStream | None = None,
+        *,
+        threads: int = 1,
+    ) -> str: ...
     def explain(self, data: Any = None, **options: Any) -> str:
         """Describe for each column its kernel, its algorithm and why, its cost and its state.
 
@@ -238,8 +270,8 @@ def rolling(
     *,
     on: str,
     by: str | Sequence[str] = (),
-    every: Any = None,
-    offset: Any = None,
+    every: Given | Rows | Time | None = None,
+    offset: Given | Time | None = None,
     order: str | Sequence[str] = (),
     columns: Mapping[str, Over | Sequence[Over]] | None = None,
     **more: Over | Sequence[Over],
@@ -269,7 +301,13 @@ def rolling(
         total_24h=sf.sum('x').over('24h'),
     )
     """
-    given = {"on": on, "by": by, "every": every, "offset": offset, "order": order}
+    given: dict[str, object] = {
+        "on": on,
+        "by": by,
+        "every": every,
+        "offset": offset,
+        "order": order,
+    }
     for name, value in (*given.items(), ("columns", columns)):
         if isinstance(value, Operator | Over) or _is_list(value):
             raise DefinitionError(

@@ -272,8 +272,8 @@ def check_emit(definition: Rolling, emit: str, id: Sequence[str]) -> None:
         raise DefinitionError("emit='revise' needs id=, the columns that identify a row")
     if emit == "revise" and slide is not None and not slide.in_time:
         raise DefinitionError(
-            "emit='revise' needs every= in time, such as every='1h', because late rows can move "
-            "the ends of other windows"
+            "emit='revise' needs every= in time, such as every='1h': in rows or sessions a late "
+            "row moves the ends, so that no earlier result could be replaced"
         )
 
 

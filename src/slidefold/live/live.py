@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
@@ -36,6 +36,12 @@ from slidefold.state import (
     refusing,
     unpack,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from slidefold.definition.frames import ArrowStream, Frame, Instant
+
 
 LATE = ("drop", "side", "raise")
 _AS_IT_IS = ArrowSource.fresh
@@ -105,7 +111,11 @@ class Live:
                 raise ValueTypeError(f"schema must be a pyarrow schema, got {schema!r}")
             self._engine = self._started(schema)
 
-    @in_turn
+    @overload
+    def feed(self, data: Frame) -> Frame: ...
+    @overload
+    def feed(self, data: ArrowStream) -> pa.Table: ...
+    @in_turn  # type: ignore[misc]
     def feed(self, data: Any) -> Any:
         """Take rows and return the results that are ready, as the same kind of table.
 
@@ -236,7 +246,7 @@ class Live:
             raise DataError(f"{len(late)} rows are late, the first is {_shown(late)}")
 
     @in_turn
-    def advance(self, watermark: Any) -> Any:
+    def advance(self, watermark: Instant) -> Any:
         """Declare that all rows up to a time have been fed, and return the results that are ready.
 
         A watermark before the last one has no effect, nor has any watermark after `finish`.
@@ -266,7 +276,7 @@ class Live:
 
     @property
     @in_turn
-    def watermark(self) -> Any:
+    def watermark(self) -> int | np.datetime64 | None:
         """Return the watermark as a number or a datetime64 in UTC, or None at the start.
 
         Rows up to this time are late. After `finish` it is the newest time that was fed, or the

@@ -1,4 +1,4 @@
-"""`emit="revise"` with `every=` in time: emit each end whose result a batch changes."""
+"""`emit="revise"` with `every=` in time: emit each end that a batch changes."""
 
 from __future__ import annotations
 

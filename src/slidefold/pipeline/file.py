@@ -14,6 +14,7 @@ from slidefold.errors import PipelineError, SlidefoldError
 from slidefold.pipeline.features import check_against, read_features
 from slidefold.pipeline.places import check_places, is_remote
 from slidefold.pipeline.settings import (
+    SPARK,
     Sink,
     Source,
     Stream,
@@ -87,6 +88,8 @@ def load(
     continues = False
     if stream and engine == "spark" and not mistakes.at("stream.checkpoint"):
         continues = _continues(settings, sink, mistakes)
+        if writes and overwrite and not mistakes.at("sink"):
+            _check_removable(settings, sink, mistakes)
     if writes and not mistakes.at("sink") and not (continues and not overwrite):
         for key, target in (("sink.path", sink.path), ("source.side", source.side)):
             if not mistakes.at(key):
@@ -152,6 +155,16 @@ def _continues(settings: Stream, sink: Sink, mistakes: Mistakes) -> bool:
             f"the checkpoint {checkpoint!r} exists but the results do not: remove it to start over",
         )
     return True
+
+
+def _check_removable(settings: Stream, sink: Sink, mistakes: Mistakes) -> None:
+    """Note results and checkpoints of a Spark stream that --overwrite cannot remove."""
+    places = [("stream.checkpoint", settings.checkpoint), ("sink.path", sink.url)]
+    kept = [(key, repr(path)) for key, path in places if path is not None and is_remote(path)]
+    if sink.format.startswith(SPARK) and sink.url is None:
+        kept.append(("sink.format", f"results of {sink.format!r} without a path"))
+    for key, what in kept:
+        mistakes.note(key, f"--overwrite cannot remove {what}: do so, and run without --overwrite")
 
 
 def _required(features: Rolling) -> tuple[str, ...]:

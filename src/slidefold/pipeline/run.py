@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from slidefold.errors import UsageError
 from slidefold.pipeline.file import load
@@ -12,6 +12,9 @@ from slidefold.pipeline.local_stream import stream_local
 from slidefold.pipeline.on_spark import run_spark
 from slidefold.pipeline.reporting import Reporter
 from slidefold.pipeline.spark_stream import stream_spark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ENGINES = ("local", "spark")
 
@@ -25,7 +28,7 @@ def run_pipeline(
     master: str = "local[*]",
     overwrite: bool = False,
     report: Reporter | None = None,
-) -> Any:
+) -> pa.Table | None:
     """Run a pipeline file from Python as `slidefold run` does, but raise errors.
 
     Returns the results as an Arrow table if the sink is the memory or the console (then at most

@@ -33,9 +33,10 @@ def stream_spark(
     settings, sink = pipeline.stream, pipeline.sink
     assert settings.checkpoint is not None
     if replace:
-        for path in (Path(settings.checkpoint), sink.path, pipeline.source.side):
+        # `load` refused remote paths.
+        for path in (settings.checkpoint, sink.path or sink.url, pipeline.source.side):
             if path is not None:
-                remove(path)
+                remove(Path(path))
     with spark_session(out, master) as session:
         start = perf_counter()
         data, parsed = source_frame(session, pipeline, streaming=True)

@@ -22,6 +22,7 @@ from slidefold.spark.clock import steps
 
 # Sums and means of these types agree with Spark's; floats differ in rounding only.
 _NUMBERS = {pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()}
+_OVERFLOW = "a sum is too large for its type"
 
 
 def require_over(definition: Rolling, given: Any) -> None:
@@ -77,7 +78,13 @@ def _column(over: Over, base: WindowSpec, clock: Clock, place: dict[str, str]) -
         empty = fn.lit(0).cast("long") if record.never_null else fn.lit(None)
         return empty if over.min_count is None else fn.lit(None)
     frame = base.rangeBetween(-oldest, -newest)
-    result: Column = getattr(fn, record.spark)(value).over(frame)
     if over.min_count is None:
+        result: Column = getattr(fn, record.spark)(value).over(frame)
         return result
-    return fn.when(fn.count(value).over(frame) >= over.min_count, result)
+    enough = fn.count(value).over(frame) >= over.min_count
+    if record.spark == "sum":
+        # Spark would raise an overflow also for a sum that is not asked for.
+        total = fn.try_sum(value).over(frame)
+        checked = fn.when(total.isNull(), fn.raise_error(fn.lit(_OVERFLOW))).otherwise(total)
+        return fn.when(enough, checked)
+    return fn.when(enough, getattr(fn, record.spark)(value).over(frame))

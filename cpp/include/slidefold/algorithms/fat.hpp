@@ -105,7 +105,7 @@ class Fat {
   void archive(Archive& a) {
     const std::size_t count = 2 * a.length(slots());
     if constexpr (Archive::kLoading) {
-      expect(std::has_single_bit(count), "the slots of a tree are no power of two");
+      expect(std::has_single_bit(count), "the number of slots of a tree is not a power of two");
       states_.replace(std::vector<State>(count));
       flags_.replace(std::vector<std::uint8_t>(count));
     }

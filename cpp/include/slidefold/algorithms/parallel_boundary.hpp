@@ -10,7 +10,7 @@
 //   fork has taken away is never asked again, nor destroyed: its condition variables still count
 //   the thread that waited.
 // Cost: the calling thread as SBA without the b-2: <= 3 a slide, 4 with a tail. A hand-over is two
-//   locks and a wake-up. If the thread has not begun when lcs are due, the caller makes them, so
+//   locks and a wake-up. If the thread has not begun when lcs are needed, the caller makes them, so
 //   a busy machine costs what SBA costs.
 // Paper: pba-parallel-boundary, sections 4.2 and 4.3.
 #pragma once

@@ -4,8 +4,8 @@
 //   leave a run in front.
 // Invariants: I1 a run is sorted by time and number. I2 what is left of a run is more than twice
 //   what is left of the next, or was when that came. I3 size is the number of rows.
-// Cost: a row O(log n) amortised, in moves from one array to another; what is due O(its rows + log
-//   n runs).
+// Cost: a row O(log n) amortised, in moves from one array to another;
+//   m rows that become final O(m + log n runs).
 // Paper: none; runs that merge when they are of one size, as in a log-structured merge tree.
 #pragma once
 

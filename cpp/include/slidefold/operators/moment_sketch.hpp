@@ -54,7 +54,7 @@ struct MomentSketch {
     a(state.sums);
     if constexpr (Archive::kLoading) {
       expect(state.sums.empty() || state.sums.size() == k - 1, "the moments are not as many");
-      expect(-2000 < state.unit && state.unit < 2000, "the unit of the moments is no float");
+      expect(-2000 < state.unit && state.unit < 2000, "the unit of the moments is not a float");
       const double range = state.high - state.low;
       const bool spans = -1e300 <= state.low && state.low <= state.high && state.high <= 1e300;
       const bool placed = state.low <= state.pivot && state.pivot <= state.high &&

@@ -83,8 +83,8 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
         out.say("spark", f"{without_spark}.", reason=without_spark)
     else:
         same &= run_spark(pipeline, table, measures, out)
-    _title(out, "4. What it cost")
-    names = ("engine", "what it ran", "seconds", "rows/s")
+    _title(out, "4. Costs")
+    names = ("engine", "run", "seconds", "rows/s")
     seconds = [float(f"{run.seconds:.3g}") for run in measures.runs]
     speeds = [run.speed(len(table)) for run in measures.runs]
     words = [run.words for run in measures.runs]

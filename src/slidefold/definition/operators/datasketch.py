@@ -19,7 +19,7 @@ from slidefold.definition.operators.record import Record, recorded
 from slidefold.errors import OperatorError, StateError, ValueTypeError
 
 FEW = 64  # the number of values that are stored without a sketch
-Functions = dict[str, Callable[..., Any]]
+Functions = dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,9 +44,10 @@ def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) 
     """Estimate the q-quantile with a KLL sketch; the result is a float.
 
     The error of the rank is below 1.33% at k = 200 with 99% confidence, and smaller for larger k;
-    up to 64 values are exact. NaN is skipped. Equal windows may give different results within that
-    bound, so it is declared not commutative. State: the values, then a sketch of about `8 * k`
-    bytes. Needs `pip install slidefold[sketches]`, and calls Python for every combine.
+    up to 64 values are exact. NaN is skipped. The sketch draws random numbers, so equal windows of
+    more values may give different results within that bound. Commutative. State: the values, then
+    a sketch of about `8 * k` bytes. Needs `pip install slidefold[sketches]`, and calls Python for
+    every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.approx_quantile(q=0.5), sf.rows(3))
@@ -64,9 +65,9 @@ def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
 
     The result is a compact sketch of the datasketches package, which offers unions, intersections
     and differences. The relative error of an estimate is about `2 / sqrt(2 ** lg_k)` with 95%
-    confidence. As in that package, empty strings are skipped. Declared not commutative. State: the
-    values, then a sketch of up to `8 * 2 ** lg_k` bytes. Needs `pip install slidefold[sketches]`,
-    and calls Python for every combine.
+    confidence. Equal sets of values give equal sketches. As in that package, empty strings are
+    skipped. Commutative. State: the values, then a sketch of up to `8 * 2 ** lg_k` bytes. Needs
+    `pip install slidefold[sketches]`, and calls Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.theta(), sf.rows(3))
@@ -84,10 +85,10 @@ def frequent_items(
     """Find the most frequent strings, as a list of `(item, estimate)`, most frequent first.
 
     The result has only items that certainly occur at least `at_least` times. Of n values, it has
-    every item with more than `n * 3.5 / 2 ** lg_max_k` occurrences. Equal windows may give
-    different results within that bound, so it is declared not commutative. State: the values, then
-    a map of up to `2 ** lg_max_k` items. Needs `pip install slidefold[sketches]`, and calls Python
-    for every combine.
+    every item with more than `n * 3.5 / 2 ** lg_max_k` occurrences. The estimates of many different
+    items depend on the order of the values, within that bound, so it is not commutative. State: the
+    values, then a map of up to `2 ** lg_max_k` items. Needs `pip install slidefold[sketches]`, and
+    calls Python for every combine.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.frequent_items(), sf.rows(3))
@@ -140,14 +141,20 @@ def _size(state: Any) -> int:
     return len(state) if isinstance(state, tuple) else state.values
 
 
-def _merging(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a combine for states that are tuples of a few values, or sketches."""
+def _merging(
+    merge: Callable[[Any, Any], Any], order: Callable[[Any], Any] | None = None
+) -> Callable[[Any, Any], Any]:
+    """Return a combine for states that are tuples of a few values, or sketches.
+
+    With `order` the values are sorted by it, so that equal values are equal states.
+    """
 
     def combine(older: Any, newer: Any) -> Any:
         both = _size(older) + _size(newer)
-        if both <= FEW:  # then both are tuples
-            return older + newer
-        return Sketch(merge(older, newer), both)
+        if both > FEW:
+            return Sketch(merge(older, newer), both)
+        few = older + newer  # both are tuples
+        return few if order is None else tuple(sorted(few, key=order))
 
     return combine
 
@@ -208,8 +215,8 @@ def _quantile_functions(module: Any, q: float, k: int) -> Functions:
             return float(state.inner.get_quantile(q, True))
         return sorted(state)[max(0, math.ceil(q * len(state)) - 1)] if state else None
 
-    combine = _merging(_updating(lambda: module.kll_doubles_sketch(k)))
-    return {"lift": lift, "combine": combine, "lower": lower}
+    combine = _merging(_updating(lambda: module.kll_doubles_sketch(k)), float)
+    return {"lift": lift, "combine": combine, "lower": lower, "commutative": True}
 
 
 def _theta_functions(module: Any, lg_k: int) -> Functions:
@@ -219,6 +226,9 @@ def _theta_functions(module: Any, lg_k: int) -> Functions:
         sketch = module.update_theta_sketch(lg_k)
         for value in state:
             sketch.update(value)
+        # A sketch that has dropped values keeps more than k of them, which depend on their order.
+        if sketch.is_estimation_mode():
+            sketch.trim()
         return sketch.compact()
 
     def merge(older: Any, newer: Any) -> Any:
@@ -240,7 +250,11 @@ def _theta_functions(module: Any, lg_k: int) -> Functions:
             return (float(value),)
         raise ValueTypeError(f"expected a number or a string, got {value!r}")
 
-    return {"lift": lift, "combine": _merging(merge), "lower": compact}
+    def order(value: Any) -> tuple[bool, bool, Any]:
+        return isinstance(value, str), value != value, value if value == value else 0
+
+    combine = _merging(merge, order)
+    return {"lift": lift, "combine": combine, "lower": compact, "commutative": True}
 
 
 def _frequent_functions(module: Any, lg_max_k: int, at_least: int) -> Functions:

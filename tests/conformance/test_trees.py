@@ -1,10 +1,10 @@
-"""Fiba and BTree in lockstep with a dictionary, under every kind of arrival."""
+"""Fiba and BTree in lockstep with a dictionary, in both implementations, however times arrive."""
 
 from __future__ import annotations
 
 import math
 import random
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,38 +13,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidefold as sf
+from slidefold import reference
 from slidefold.algorithms import TREES, BTree, Fiba
 from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
-from slidefold.reference.fiba import Fiba as Readable
+from slidefold.reference import operators as plain
+from tests.support.cases import BY_ID
+from tests.support.implementations import IMPLEMENTATIONS, build
+from tests.support.user_operators import Joined
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-@sf.operator
-class Joined(sf.Fold):
-    """Concatenation in Python: it does not commute, and its states are objects."""
-
-    identity = staticmethod(lambda: "")
-    lift = staticmethod(lambda text: text)
-    combine = staticmethod(lambda older, newer: older + newer)
-    lower = staticmethod(lambda text: text)
-
-
 class Oracle:
-    """What a tree should hold: texts by time."""
+    """What a tree should hold: texts by time, folded anew for every question."""
 
     def __init__(self) -> None:
-        self.texts: dict[float, str] = {}
+        self.held: dict[float, str] = {}
 
     def insert(self, time: float, text: str) -> None:
-        self.texts[time] = self.texts.get(time, "") + text
+        self.held[time] = self.held.get(time, "") + text
 
-    def query(self, since: float = -math.inf, until: float = math.inf) -> str | None:
-        inside = [self.texts[t] for t in sorted(self.texts) if since <= t <= until]
-        return "".join(inside) if inside else None
+    def evict(self, time: float) -> bool:
+        return self.held.pop(time, None) is not None
+
+    def bulk_insert(self, times: list[float], texts: list[str]) -> None:
+        for time, text in zip(times, texts, strict=True):
+            self.insert(time, text)
 
     def bulk_evict(self, until: float) -> None:
-        self.texts = {t: text for t, text in self.texts.items() if t > until}
+        self.held = {t: text for t, text in self.held.items() if t > until}
+
+    def query(self, since: float = -math.inf, until: float = math.inf) -> str | None:
+        inside = [self.held[t] for t in sorted(self.held) if since <= t <= until]
+        return "".join(inside) if inside else None
 
 
 ARRIVALS = {
@@ -56,10 +57,28 @@ ARRIVALS = {
 }
 
 
+def planted(code: str, name: str, **options: Any) -> tuple[Any, Oracle]:
+    """Return a tree of texts, and what it should hold."""
+    if code == "reference":
+        return getattr(reference, TREES[name].__name__)(plain.Concat(), **options), Oracle()
+    operator = sf.concat() if options.get("min_arity", 1) % 4 else Joined()
+    return TREES[name](operator, **options), Oracle()
+
+
+def agree(tree: Any, truth: Oracle) -> None:
+    """Assert that a tree holds its invariants, and what the oracle holds."""
+    tree.check()
+    times = sorted(truth.held)
+    assert len(tree) == len(times)
+    assert tree.query() == truth.query()
+    assert (tree.oldest, tree.youngest) == ((times[0], times[-1]) if times else (None, None))
+    assert list(tree) == [(t, truth.held[t]) for t in times]
+
+
 def step(rng: random.Random, tree: Any, truth: Oracle, arrival: Any, now: int) -> None:
     """Take one random step on both."""
     kind = rng.random()
-    times = sorted(truth.texts)
+    times = sorted(truth.held)
     if kind < 0.45:
         time, text = arrival(rng, now), rng.choice(LETTERS)
         tree.insert(time, text)
@@ -68,12 +87,11 @@ def step(rng: random.Random, tree: Any, truth: Oracle, arrival: Any, now: int) -
         bulk = [arrival(rng, now + i) for i in range(rng.choice([0, 1, 2, 5, 30, 60]))]
         texts = [rng.choice(LETTERS) for _ in bulk]
         tree.bulk_insert(bulk, texts)
-        for time, text in zip(bulk, texts, strict=True):
-            truth.insert(time, text)
+        truth.bulk_insert(bulk, texts)
     elif kind < 0.85 and times:
         ends = [times[0], times[-1], rng.choice(times), times[0] - 1, times[-1] + 1]
         time = rng.choice(ends)
-        assert tree.evict(time) == (truth.texts.pop(time, None) is not None)
+        assert tree.evict(time) == truth.evict(time)
     elif times:
         until = rng.choice([times[0], times[len(times) // 4], times[-1], times[0] - 1])
         if rng.random() < 0.7:
@@ -82,45 +100,177 @@ def step(rng: random.Random, tree: Any, truth: Oracle, arrival: Any, now: int) -
         truth.bulk_evict(until)
 
 
-@pytest.mark.parametrize("arrival", ARRIVALS)
-@pytest.mark.parametrize("arity", range(2, 17))
-@pytest.mark.parametrize("name", TREES)
-def test_lockstep(name: str, arity: int, arrival: str) -> None:
-    rng = random.Random(f"{name}{arity}{arrival}")
-    operator = sf.concat() if arity % 4 else Joined()
-    tree, truth = TREES[name](operator, min_arity=arity), Oracle()
-    for now in range(250):
+both = pytest.mark.parametrize(
+    ("code", "name"), [(code, name) for code in IMPLEMENTATIONS for name in TREES]
+)
+
+
+def lockstep(code: str, name: str, arrival: str, steps: int, **options: Any) -> None:
+    rng = random.Random(f"{name}{options}{arrival}")
+    tree, truth = planted(code, name, **options)
+    for now in range(steps):
         step(rng, tree, truth, ARRIVALS[arrival], now)
-        tree.check()
-        times = sorted(truth.texts)
-        assert len(tree) == len(times)
-        assert tree.query() == truth.query()
-        assert (tree.oldest, tree.youngest) == ((times[0], times[-1]) if times else (None, None))
+        agree(tree, truth)
         since = rng.randrange(-5, 405)
         until = since + rng.randrange(60)
         assert tree.query(since, until) == truth.query(since, until)
         if now % 50 == 0:
-            assert list(tree) == [(t, truth.texts[t]) for t in times]
             tree = tree.copy()
 
 
-@pytest.mark.parametrize("name", TREES)
-def test_as_the_readable_version(name: str) -> None:
-    """The native tree and the plain Python one tell the same."""
-    rng = random.Random(7)
-    from slidefold.reference import operators as plain
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("arrival", ARRIVALS)
+@pytest.mark.parametrize("arity", range(2, 17))
+@both
+def test_lockstep(code: str, name: str, arity: int, arrival: str) -> None:
+    steps = 250 if code == "native" else 120
+    lockstep(code, name, arrival, steps, min_arity=arity)
 
-    native, readable = TREES[name](sf.concat()), Readable(plain.Concat())
+
+@pytest.mark.parametrize("arities", [(2, 5), (2, 8), (3, 7), (4, 16), (5, 11)], ids=str)
+@pytest.mark.parametrize(
+    ("code", "name"), [("native", "fiba"), ("reference", "fiba"), ("reference", "btree")]
+)
+def test_a_larger_max_arity(code: str, name: str, arities: tuple[int, int]) -> None:
+    lockstep(code, name, "nearly", 250, min_arity=arities[0], max_arity=arities[1])
+
+
+SMALL = st.integers(0, 60)
+OPERATIONS = st.one_of(
+    st.tuples(st.just("insert"), SMALL),
+    st.tuples(st.just("evict"), SMALL),
+    st.tuples(st.just("bulk_insert"), st.lists(SMALL, max_size=40)),
+    st.tuples(st.just("bulk_evict"), SMALL),
+)
+
+
+@both
+@given(min_arity=st.integers(2, 16), operations=st.lists(OPERATIONS, max_size=40))
+def test_histories_of_hypothesis(
+    code: str, name: str, min_arity: int, operations: list[Any]
+) -> None:
+    tree, truth = planted(code, name, min_arity=min_arity)
+    source = cycle(LETTERS)
+    for operation, what in operations:
+        given_: tuple[Any, ...] = (what,)
+        if operation == "insert":
+            given_ = (what, next(source))
+        elif operation == "bulk_insert":
+            given_ = (what, [next(source) for _ in what])
+        assert getattr(tree, operation)(*given_) == getattr(truth, operation)(*given_)
+        agree(tree, truth)
+
+
+@pytest.mark.parametrize("evicts", ["oldest", "youngest", "middle"])
+@both
+def test_emptied_and_refilled(code: str, name: str, evicts: str) -> None:
+    """The middle entry is most often one of the root's."""
+    for min_arity in (2, 3, 8):
+        for times in (range(60), range(60, 0, -1)):
+            tree, truth = planted(code, name, min_arity=min_arity)
+            for _ in range(2):
+                for time in times:
+                    tree.insert(time, chr(40 + time))
+                    truth.insert(time, chr(40 + time))
+                while truth.held:
+                    agree(tree, truth)
+                    held = sorted(truth.held)
+                    at = {"oldest": 0, "youngest": -1, "middle": len(held) // 2}[evicts]
+                    assert tree.evict(held[at])
+                    truth.evict(held[at])
+                agree(tree, truth)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40, 130])
+@both
+def test_bulk_evict_of_every_prefix(code: str, name: str, n: int) -> None:
+    """Times are even, so that the boundary is an entry, or lies between two."""
+    order = list(range(0, 2 * n, 2))
+    random.Random(n).shuffle(order)
+    for min_arity in (2, 3, 4) if name == "fiba" else (2,):
+        full, truth = planted(code, name, min_arity=min_arity)
+        for time in order:
+            full.insert(time, chr(40 + time))
+            truth.insert(time, chr(40 + time))
+        for until in range(-1, 2 * n + 1):
+            tree, rest = full.copy(), Oracle()
+            rest.held = dict(truth.held)
+            tree.bulk_evict(until)
+            rest.bulk_evict(until)
+            agree(tree, rest)
+        agree(full, truth)
+
+
+@pytest.mark.parametrize("m", [1, 2, 9, 200])
+@both
+def test_bulk_insert_of_any_size(code: str, name: str, m: int) -> None:
+    for min_arity in (2, 3, 4, 16):
+        for n in (0, 1, 5, 60):
+            rng = random.Random(n * m)
+            for spread in (1, 3, 50):
+                tree, truth = planted(code, name, min_arity=min_arity)
+                for time in range(n):
+                    tree.insert(time, "x")
+                    truth.insert(time, "x")
+                times = [rng.randint(0, spread * m) - m // 2 for _ in range(m)]
+                texts = [LETTERS[i % 26] for i in range(m)]
+                tree.bulk_insert(times, texts)
+                truth.bulk_insert(list(times), texts)
+                agree(tree, truth)
+
+
+@both
+def test_equal_times_combine_in_order_of_arrival(code: str, name: str) -> None:
+    tree, _ = planted(code, name)
+    for time in range(1, 11):
+        tree.insert(time, chr(96 + time))
+    tree.insert(4, "x")
+    tree.insert(10, "y")
+    tree.bulk_insert([1, 4, 1], ["p", "q", "r"])
+    tree.check()
+    assert tree.query() == "aprbcdxqefghijy"
+    assert len(tree) == 10
+
+
+@both
+def test_a_copy_is_a_tree_of_its_own(code: str, name: str) -> None:
+    tree, _ = planted(code, name)
+    tree.bulk_insert(range(1, 17), list("abcdefghijklmnop"))
+    twin = tree.copy()
+    tree.evict(1)
+    tree.bulk_evict(3)
+    twin.insert(0, "_")
+    twin.bulk_insert([50, 51], ["y", "z"])
+    tree.check()
+    twin.check()
+    assert tree.query() == "defghijklmnop"
+    assert twin.query() == "_abcdefghijklmnopyz"
+
+
+@pytest.mark.parametrize("case_id", ["count", "sum-float64", "mean-float64", "var-float64-0"])
+@both
+def test_other_operators(code: str, name: str, case_id: str) -> None:
+    """Floats round; a count has a result of nothing; iteration gives results."""
+    case, rng = BY_ID[case_id], random.Random(9)
+    tree = build(code, name, case, min_arity=3)
+    assert case.right(tree.query(), [])
+    assert case.right(tree.query(1, 2), [])
+    held: dict[int, float] = {}
     for _ in range(300):
-        time, text = rng.randrange(60), rng.choice(LETTERS)
-        native.insert(time, text)
-        readable.insert(time, text)
-        if rng.random() < 0.4:
-            gone = rng.randrange(60)
-            native.evict(gone)
-            readable.evict(gone)
-        assert native.query() == readable.query()
-        assert native.query(10, 40) == readable.query(10, 40)
+        time, value = rng.randint(0, 10**6), rng.uniform(0.1, 100) * 10 ** rng.randint(0, 4)
+        if time in held:
+            continue
+        tree.insert(time, value)
+        held[time] = value
+        if len(held) > 50:
+            gone = rng.choice(list(held))
+            del held[gone]
+            tree.evict(gone)
+        tree.check()
+        assert case.right(tree.query(), [held[t] for t in sorted(held)])
+    listed = dict(tree)
+    assert {*listed} == {*held}
+    assert all(case.right(listed[time], [value]) for time, value in held.items())
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -132,7 +282,7 @@ def test_float_times_sort_as_floats(name: str, times: list[float]) -> None:
         tree.insert(time, LETTERS[i % 26])
         truth.insert(time, LETTERS[i % 26])
         tree.check()
-    assert [t for t, _ in tree] == sorted(truth.texts)
+    assert [t for t, _ in tree] == sorted(truth.held)
     assert tree.query() == truth.query()
     for time in times:
         assert tree.query(time, time) == truth.query(time, time)
@@ -187,7 +337,7 @@ class TestBadInput:
     @pytest.mark.parametrize("time", [math.nan, math.inf, "1", None, True, 2**63, 1j])
     def test_a_time_that_is_none(self, name: str, time: Any) -> None:
         tree = TREES[name](sf.sum())
-        with pytest.raises(ValueTypeError, match="due"):
+        with pytest.raises(ValueTypeError, match="expected"):
             tree.insert(time, 1.0)
         with pytest.raises(ValueTypeError):
             tree.bulk_insert([time], [1.0])
@@ -242,7 +392,7 @@ def test_a_step_that_fails_leaves_the_tree_as_it_was(name: str) -> None:
     tree, truth = TREES[name](Fused(), min_arity=2), Oracle()
     failures = 0
     for now in range(1500):
-        before = dict(truth.texts)
+        before = dict(truth.held)
         fuse[0] = rng.randrange(1, 40)
         try:
             step(rng, tree, truth, ARRIVALS["far"], now % 300)
@@ -250,11 +400,11 @@ def test_a_step_that_fails_leaves_the_tree_as_it_was(name: str) -> None:
         except RuntimeError:
             fuse[0] = 0
             failures += 1
-            truth.texts = before
+            truth.held = before
             tree.check()
         assert tree.query() == truth.query()
         if now % 20 == 0:
-            assert list(tree) == [(t, truth.texts[t]) for t in sorted(truth.texts)]
+            assert list(tree) == [(t, truth.held[t]) for t in sorted(truth.held)]
             tree.check()
     assert failures > 50
 
