@@ -47,9 +47,7 @@ def events(count: int, seed: int = 1, late: int = 4) -> list[dict[str, Any]]:
 
 def test_push_gives_what_feed_gives() -> None:
     for emit in ("arrival", "final"):
-        alone, tables = (
-            DEFINITION.live(lateness=3, emit=emit, schema=SCHEMA) for _ in range(2)
-        )
+        alone, tables = (DEFINITION.live(lateness=3, emit=emit, schema=SCHEMA) for _ in range(2))
         for row in events(300):
             found = alone.push(row)
             fed = tables.feed(pa.Table.from_pylist([row], SCHEMA)).to_pylist()
@@ -199,7 +197,10 @@ def test_the_first_event_tells_the_types() -> None:
         for m in (0, 30, 80)
     ]
     assert found == [{"n": n, "m": Decimal(m)} for n, m in ((1, 0), (2, 30), (2, 80))]
-    assert live.ask({"card": "a", "ts": start + timedelta(minutes=95)}) == {"n": 1, "m": Decimal(80)}
+    assert live.ask({"card": "a", "ts": start + timedelta(minutes=95)}) == {
+        "n": 1,
+        "m": Decimal(80),
+    }
 
 
 def test_questions_about_the_past_are_refused() -> None:
@@ -227,7 +228,11 @@ def test_push_of_revised_and_changed_results() -> None:
         {"t": 9, "x": 1.0, "s": 3.0, "revision": 1},
     ]
     live = definition.live(lateness=0, emit="change")
-    assert [len(live.push({"t": t, "x": x})) for t, x in ((1, 1.0), (2, 0.0), (3, 2.0))] == [1, 0, 1]
+    assert [len(live.push({"t": t, "x": x})) for t, x in ((1, 1.0), (2, 0.0), (3, 2.0))] == [
+        1,
+        0,
+        1,
+    ]
 
 
 def test_many_events_at_once() -> None:

@@ -22,7 +22,7 @@ class Trap:
 
 
 @sf.operator(commutative=False)
-class Trapped:
+class Trapped(sf.Fold):
     """Joins values, and fails at the n-th combine after it was armed."""
 
     @staticmethod
@@ -112,7 +112,7 @@ def test_a_result_that_overflows(emit: str) -> None:
 
 def test_results_that_do_not_make_a_column() -> None:
     @sf.operator
-    class Odd:
+    class Odd(sf.Fold):
         lift = staticmethod(lambda x: x)
         combine = staticmethod(lambda a, b: a + b)
         lower = staticmethod(lambda s: object() if s > 5 else s)

@@ -149,7 +149,7 @@ class Engine:
         """Return the columns that are kept as states by key and need no history."""
         if self.native is not None:
             return tuple(self.definition.columns)
-        return self._mode.by_key.names  # type: ignore[attr-defined,no-any-return]
+        return self._mode.by_key.names
 
     @property
     def nbytes(self) -> int:

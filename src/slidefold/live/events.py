@@ -11,7 +11,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, ValueTypeError, nearest
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
-from slidefold.live.native import MODES, NativeArrival, NativeFinal, capsule
+from slidefold.live.native import MODES, Native, NativeArrival, NativeFinal, capsule
 from slidefold.live.program import is_plain
 
 LATE_ROW = object()  # stands for the result of a late row
@@ -194,7 +194,7 @@ class Events:
                 return dict(zip(whole.column_names, whole.columns, strict=True))
         return native.features(native.core.ask(capsule(table), native.newest))
 
-    def _require_native(self) -> Any:
+    def _require_native(self) -> Native:
         if self.engine.native is None or self.definition.slide is not None:
             raise DataError(
                 "ask needs one result per row, and types that the engine keeps by key; see "
@@ -202,9 +202,9 @@ class Events:
             )
         return self.engine.native
 
-    def asks(self, row: Any) -> bool:
-        """Tell whether a question is a dict with all that it needs."""
-        return type(row) is dict and all(name in row for name in self.needed)
+    def asks(self, row: dict[str, Any]) -> bool:
+        """Tell whether native code answers a question, which has all that it needs."""
+        return self.answers_questions and all(name in row for name in self.needed)
 
     def _question(self, row: Any, include: bool) -> Mapping[str, Any]:
         if not isinstance(row, Mapping):

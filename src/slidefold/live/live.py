@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from slidefold.columns.compute import filled_columns
-from slidefold.columns.sources import ArrowSource, source_of
+from slidefold.columns.sources import ArrowSource, Source, source_of
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Given, counted, lateness_of
 from slidefold.errors import (
@@ -19,8 +19,8 @@ from slidefold.errors import (
     ValueTypeError,
 )
 from slidefold.live.engine import Engine, check_emit
-from slidefold.live.frames import NEWEST, OLDEST
 from slidefold.live.events import LATE_ROW, Events, schema_of_row
+from slidefold.live.frames import NEWEST, OLDEST
 from slidefold.live.lateness import REASON, TOO_LATE, judge
 from slidefold.live.revise import REVISION
 from slidefold.live.saving import identity, read_rows, same_definition, write_rows
@@ -127,7 +127,8 @@ class Live:
             raise DataError(_FINISHED)
         engine = self._engine
         if engine is not None and type(data) is pa.Table and engine.takes(data.schema):
-            source, rows = ArrowSource(data), data
+            source: Source = ArrowSource(data)
+            rows = data
         else:
             source = source_of(data)
             wrong = next((name for name in source.names if not isinstance(name, str)), None)
@@ -210,7 +211,7 @@ class Live:
             )
         events = self._opened({})
         if isinstance(rows, Mapping):
-            if not include and events.answers_questions and events.asks(rows):
+            if isinstance(rows, dict) and not include and events.asks(rows):
                 assert events.native is not None
                 return events.native.core.ask_event(rows)
             return events.ask([rows], include)[0]

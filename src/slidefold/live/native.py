@@ -27,7 +27,6 @@ from slidefold.live.revise import REVISION, newer_results
 from slidefold.live.revise_ends import newer_ends
 from slidefold.live.side import require_side
 
-
 # What comes out, and a function that completes the step once nothing can fail.
 Emitted = tuple[Any, Callable[[], None]]
 
@@ -260,8 +259,7 @@ class Native:
     def kept(self) -> Any:
         """Return all rows that are still needed; columns that are not needed are null."""
         self.core.prune()
-        history = self.held(None)
-        return history
+        return self.held(None)
 
     def held(self, until: int | None) -> Any:
         """Return the held rows up to a time, or all; columns that are not used are null."""

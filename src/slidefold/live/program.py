@@ -127,7 +127,9 @@ class _Builder:
             self.windows[window] = {**rule, "parts": [], "uses": [], "asks": asks}
         return self.windows[window]
 
-    def use(self, leaf: Leaf, part: int, presence: int, source: str, kind: Any, **more: Any) -> None:
+    def use(
+        self, leaf: Leaf, part: int, presence: int, source: str, kind: Any, **more: Any
+    ) -> None:
         """Add an output of a part over the leaf's window, of an Arrow type."""
         window = self.window(leaf.window)
         if presence < 0 and leaf.min_count:  # nulls that are kept do not count
@@ -425,7 +427,8 @@ def _sum(build: _Builder, leaf: Leaf, kind: Any) -> None:
     if types.is_uint64(own):
         operator = replace(operator, dtype="int64", variant="unsigned_sum")
         part = build.fold(operator, [build.stored(name)], presence)
-        return build.use(leaf, part, presence, "fold", pa.uint64())
+        build.use(leaf, part, presence, "fold", pa.uint64())
+        return
     if types.is_decimal(own) and not types.is_decimal256(own):
         narrow = _narrow_decimal(own)
         if not narrow and own.bit_width != 128:
@@ -436,10 +439,12 @@ def _sum(build: _Builder, leaf: Leaf, kind: Any) -> None:
             operator, variant, "int64" if narrow else "str", digits=digits, type=str(own)
         )
         part = build.fold(operator, [build.stored(name)], presence)
-        return build.use(leaf, part, presence, "fold", pa.decimal128(digits, own.scale))
+        build.use(leaf, part, presence, "fold", pa.decimal128(digits, own.scale))
+        return
     if types.is_duration(own):
         part = build.fold(replace(operator, dtype="int64"), [build.stored(name)], presence)
-        return build.use(leaf, part, presence, "fold", own)
+        build.use(leaf, part, presence, "fold", own)
+        return
     _numbers(build, leaf, kind)
 
 
@@ -450,11 +455,13 @@ def _mean(build: _Builder, leaf: Leaf, kind: Any) -> None:
     if pa.types.is_duration(own):
         operator = replace(operator, dtype="int64", variant="whole_mean")
         part = build.fold(operator, [build.stored(name)], presence)
-        return build.use(leaf, part, presence, "fold", own)
+        build.use(leaf, part, presence, "fold", own)
+        return
     if _narrow_decimal(own):
         operator = _Native(operator, "decimal_mean", "int64", unit=10**own.scale)
         part = build.fold(operator, [build.stored(name)], presence)
-        return build.use(leaf, part, presence, "fold", pa.float64())
+        build.use(leaf, part, presence, "fold", pa.float64())
+        return
     _unsigned(build, leaf, kind)
 
 
@@ -474,9 +481,10 @@ class _Native(Operator):
         return dict(self._given)  # type: ignore[attr-defined]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Native) and (
-            self.variant, self._given, self.dtype,  # type: ignore[attr-defined]
-        ) == (other.variant, other._given, other.dtype)  # type: ignore[attr-defined]
+        if not isinstance(other, _Native):
+            return False
+        mine, theirs = ((one.variant, one.dtype, one.native_params) for one in (self, other))
+        return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -485,7 +493,8 @@ def _unsigned(build: _Builder, leaf: Leaf, kind: Any) -> None:
     """Compile an operator that has a variant for uint64."""
     name = leaf.operator.columns[0]
     if not pa.types.is_uint64(build.kind(name)):
-        return _numbers(build, leaf, kind)
+        _numbers(build, leaf, kind)
+        return
     coding = leaf.operator.record.travel("uint64", False)
     assert coding is not None
     operator = replace(leaf.operator, dtype="int64", variant=coding.variant)
@@ -518,7 +527,8 @@ def _range(build: _Builder, leaf: Leaf, kind: Any) -> None:
     if pa.types.is_uint64(own):
         operator = replace(leaf.operator, dtype="int64", variant="unsigned_range")
         part = build.fold(operator, [build.stored(name, "shifted")], presence)
-        return build.use(leaf, part, presence, "fold", kind)
+        build.use(leaf, part, presence, "fold", kind)
+        return
     if is_temporal(own) or _narrow_decimal(own):
         part = build.fold(replace(leaf.operator, dtype="int64"), [build.stored(name)], presence)
         times = 1
@@ -526,7 +536,8 @@ def _range(build: _Builder, leaf: Leaf, kind: Any) -> None:
             if not pa.types.is_duration(kind):
                 raise _UnsupportedError
             times = round(steps_per_second(kind) / steps_per_second(own))
-        return build.use(leaf, part, presence, "fold", kind, times=times)
+        build.use(leaf, part, presence, "fold", kind, times=times)
+        return
     _numbers(build, leaf, kind)
 
 
@@ -561,7 +572,8 @@ def _histogram(build: _Builder, leaf: Leaf, kind: Any) -> None:
         operator = replace(leaf.operator, dtype="int64", variant="unsigned_histogram")
         presence = build.presence((name,))
         part = build.fold(operator, [build.stored(name, "shifted")], presence)
-        return build.use(leaf, part, presence, "fold", kind)
+        build.use(leaf, part, presence, "fold", kind)
+        return
     _numbers(build, leaf, kind)
 
 
@@ -611,7 +623,9 @@ def _user(build: _Builder, leaf: Leaf, kind: Any) -> None:
             columns.append(build.stored(name, "code", code=code, complaint=complaint))
     part = build.fold(operator, columns, presence)
     if operator.compiled:
-        dtype = definition.results if isinstance(definition.results, str) else definition.results.dtype
+        dtype = (
+            definition.results if isinstance(definition.results, str) else definition.results.dtype
+        )
 
         def records(found: Any) -> Any:
             data, valid = np.frombuffer(found[0], dtype), np.array(found[1], np.bool_)
@@ -693,7 +707,7 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
     for name in rows:
         build.stored(name)
         build.presence((name,))
-    reach = 0
+    reach: int | None = 0
     for leaf in definition.leaves:
         if leaf.algorithm is not None:
             raise _UnsupportedError
@@ -770,10 +784,15 @@ def _compile_m4(build: _Builder, leaf: Leaf) -> None:
     from slidefold.definition import operators
 
     columns = leaf.operator.columns
-    for name, make in (("first", operators.first), ("last", operators.last)):
-        _placed(build, replace(leaf, path=(*leaf.path, name), operator=make(*columns)), None)
-    for name, make in (("min", operators.min), ("max", operators.max)):
-        _extreme(build, replace(leaf, path=(*leaf.path, name), operator=make(*columns)), None)
+    four = {
+        "first": operators.first(*columns),
+        "last": operators.last(*columns),
+        "min": operators.min(*columns),
+        "max": operators.max(*columns),
+    }
+    for name, operator in four.items():
+        compiled = _placed if name in ("first", "last") else _extreme
+        compiled(build, replace(leaf, path=(*leaf.path, name), operator=operator), None)
 
 
 def _readable(kind: Any) -> bool:

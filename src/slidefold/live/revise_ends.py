@@ -128,7 +128,7 @@ class ReviseEnds(Kept):
 
 
 def newer_ends(folded: Any, results: Any, definition: Rolling) -> tuple[Any, Any]:
-    """Return the results that differ from the last ones at their ends, and the updated last ones."""
+    """Return the results that differ from the last ones at their ends, and all last ones."""
     past = len(results)
     both = with_later(results, folded).combine_chunks()
     groups = groups_of(both, definition.by)
