@@ -19,6 +19,7 @@ from slidefold.live.arrival import Arrival
 from slidefold.live.change import Change
 from slidefold.live.final import Final
 from slidefold.live.frames import OLDEST, past_rows
+from slidefold.live.kept import Kept
 from slidefold.live.lateness import judge, times_of
 from slidefold.live.native import ENDS, MODES, Native
 from slidefold.live.numbered import NUMBER, numbered
@@ -29,7 +30,7 @@ from slidefold.live.side import Mode, Side, Sided, has_null, read_side, write_si
 
 EMITS = ("final", "arrival", "revise", "change")
 
-_MODES: dict[str, type[Mode]] = {
+_MODES: dict[str, type[Kept]] = {
     "final": Final,
     "arrival": Arrival,
     "revise": Revise,
@@ -84,8 +85,9 @@ class Engine:
             self._mode = self.native = modes[emit](definition, empty, program)
             self.native.result = self.result
             return
-        mode = ReviseEnds if emit == "revise" and definition.slide is not None else _MODES[emit]
-        self._mode = mode(definition, numbered(empty, 0))
+        ends = emit == "revise" and definition.slide is not None
+        kept: type[Any] = ReviseEnds if ends else _MODES[emit]
+        self._mode = kept(definition, numbered(empty, 0))
 
     @classmethod
     def rebuild(
@@ -147,9 +149,9 @@ class Engine:
     @property
     def by_key(self) -> tuple[str, ...]:
         """Return the columns that are kept as states by key and need no history."""
-        if self.native is not None:
-            return tuple(self.definition.columns)
-        return self._mode.by_key.names
+        if isinstance(self._mode, Kept):
+            return self._mode.by_key.names
+        return tuple(self.definition.columns)
 
     @property
     def nbytes(self) -> int:

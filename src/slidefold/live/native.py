@@ -546,7 +546,7 @@ class NativeChangedEnds(NativeEnds):
 
 
 class NativeRevisedEnds(NativeEnds):
-    """`every=` with `emit="revise"`: each end whose result a batch changes."""
+    """`every=` with `emit="revise"`: each end that a batch changes."""
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
         """Start from an empty table with the columns of the rows to come."""

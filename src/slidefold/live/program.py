@@ -500,7 +500,7 @@ def _unsigned(build: _Builder, leaf: Leaf, kind: Any) -> None:
     operator = replace(leaf.operator, dtype="int64", variant=coding.variant)
     presence = build.presence((name,))
     part = build.fold(operator, [build.stored(name, "shifted")], presence)
-    return build.use(leaf, part, presence, "fold", kind)
+    build.use(leaf, part, presence, "fold", kind)
 
 
 def _numbers(build: _Builder, leaf: Leaf, kind: Any, **more: Any) -> None:
@@ -633,7 +633,8 @@ def _user(build: _Builder, leaf: Leaf, kind: Any) -> None:
             spread[valid] = data
             return user_column(operator, spread, valid)
 
-        return build.use(leaf, part, presence, "fold", kind, records=True, finish=records)
+        build.use(leaf, part, presence, "fold", kind, records=True, finish=records)
+        return
 
     def objects(found: Any) -> Any:
         values, valid = found

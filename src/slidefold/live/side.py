@@ -7,9 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
-from slidefold.live.incremental import Incremental
 
 _PREFIX = b"slidefold."
 
@@ -17,11 +15,9 @@ _PREFIX = b"slidefold."
 class Mode(Protocol):
     """The interface of an emit mode, which decides when results are emitted."""
 
-    watermark: int | None
-    by_key: Incremental
-
-    def __init__(self, definition: Rolling, rows: Any) -> None:
-        """Start from an empty table with the columns of the rows to come."""
+    @property
+    def watermark(self) -> int | None:
+        """Return the watermark; None at the start."""
 
     @property
     def newest(self) -> int | None:
