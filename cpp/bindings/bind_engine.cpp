@@ -161,6 +161,8 @@ struct EngineCore {
   enum class Slide : std::uint8_t { kNone, kTime, kRows, kWindow } slide = Slide::kNone;
   engine::Grid grid;
   std::uint64_t every = 1;
+  std::string every_text;
+  double most_results = 0;
   Time largest = 0;
   std::vector<std::optional<Time>> spans;  // of time windows
   engine::Type bounds;
@@ -359,6 +361,8 @@ void build(EngineCore& core, nb::dict given) {
     core.grid = {at<Time>(given, "step"), at<Time>(given, "shift"), at<Time>(given, "far"),
                  at<Time>(given, "near")};
     core.largest = at<Time>(given, "largest");
+    core.every_text = at<std::string>(given, "every");
+    core.most_results = at<double>(given, "most");
   }
   if (core.slide == Slide::kRows) {
     core.every = at<std::uint64_t>(given, "n");
@@ -595,16 +599,30 @@ void answer_ends(EngineCore& core) {
   }
 }
 
-// Thrown where there are more results than anybody wants.
+// Thrown where there are more results than fit.
 struct TooMany {
-  std::size_t results;
+  double results;
 };
-constexpr std::size_t kMostEnds = std::size_t{1} << 28;
 
-void add_ends(EngineCore& core, engine::Slot slot, Time after, Time until) {
-  core.engine->each_end(slot, after, until, core.grid, [&](Time end) {
-    if (core.ends.size() >= kMostEnds) throw TooMany{core.ends.size()};
-    core.ends.push_back({slot, engine::before(end, core.largest), end, true, 0, 0});
+// Adds the ends of some keys: fn(visit) calls visit(slot, after, until) for each.
+template <class Each>
+void add_ends(EngineCore& core, Each&& each) {
+  Engine& engine = *core.engine;
+  double most = 0;
+  each([&](engine::Slot slot, Time after, Time until) {
+    most += engine.most_ends(slot, after, until, core.grid);
+  });
+  if (most > core.most_results) {
+    double exact = 0;
+    each([&](engine::Slot slot, Time after, Time until) {
+      exact += engine.count_ends(slot, after, until, core.grid);
+    });
+    if (exact > core.most_results) throw TooMany{exact};
+  }
+  each([&](engine::Slot slot, Time after, Time until) {
+    engine.each_end(slot, after, until, core.grid, [&](Time end) {
+      core.ends.push_back({slot, engine::before(end, core.largest), end, true, 0, 0});
+    });
   });
 }
 
@@ -616,8 +634,9 @@ void answer_slide(EngineCore& core, Time since, Time until) {
     const std::optional<Time> next =
         since == engine::kNewest ? std::nullopt : core.grid.from(since + 1);
     if (since == engine::kOldest || (next && *next <= until)) {
-      engine.each_key(
-          [&](engine::Slot slot, engine::KeyStore&) { add_ends(core, slot, since, until); });
+      add_ends(core, [&](auto&& visit) {
+        engine.each_key([&](engine::Slot slot, engine::KeyStore&) { visit(slot, since, until); });
+      });
     }
     engine.pass(until);
   } else if (core.slide == Slide::kRows) {
@@ -659,11 +678,13 @@ void close_all(EngineCore& core, Time watermark) {
 // New rows: the ends after the watermark that they may have changed.
 void answer_changed_ends(EngineCore& core) {
   Engine& engine = *core.engine;
-  engine.each_changed([&](engine::Slot slot, std::uint64_t rank) {
-    Time after = engine.time_of(slot, rank);
-    if (after != engine::kOldest) --after;
-    if (core.watermark) after = std::max(after, *core.watermark);
-    add_ends(core, slot, after, engine::kNewest);
+  add_ends(core, [&](auto&& visit) {
+    engine.each_changed([&](engine::Slot slot, std::uint64_t rank) {
+      Time after = engine.time_of(slot, rank);
+      if (after != engine::kOldest) --after;
+      if (core.watermark) after = std::max(after, *core.watermark);
+      visit(slot, after, engine::kNewest);
+    });
   });
   answer_ends(core);
 }
@@ -805,8 +826,11 @@ Answered took(EngineCore& core, std::optional<Time> watermark, std::optional<Tim
     fail_at("DataError", named(core, missing.column) + (missing.null ? " is null" : " is NaN"),
             missing.row);
   } catch (const TooMany& many) {
-    fail("DataError", "every= gives more than " + std::to_string(many.results) +
-                          " results at once: choose a longer every=");
+    nb::module_::import_("slidefold.definition.windows.results")
+        .attr("require_results")(nb::int_(nb::float_(many.results)), core.every_text,
+                                 core.engine->rows() + core.inputs.count(),
+                                 core.engine->program().windows.size());
+    fail("DataError", core.every_text + " gives too many results");
   } catch (const std::domain_error& error) {
     fail("ValueTypeError", error.what());
   } catch (const std::length_error& error) {

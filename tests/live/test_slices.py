@@ -123,24 +123,6 @@ def test_revised_results_end_as_those_of_a_run(definition: sf.Rolling, seed: int
 
 
 @pytest.mark.parametrize("emit", ["final", "revise"])
-def test_states_follow_slices_and_not_rows(emit: str) -> None:
-    definition = sf.rolling(on="t", by="k", every=sf.time(100), s=sf.sum("x").over(sf.time(1_050)))
-    sizes = []
-    for rows in (6_000, 24_000):
-        engine = Engine(definition, SCHEMA, emit, ())
-        times = np.arange(rows) * 3_000 // rows  # on all edges and in all gaps
-        table = pa.table(
-            {"t": times, "k": np.arange(rows) % 2, "x": np.ones(rows), "n": times}, schema=SCHEMA
-        )
-        for start in range(0, rows, 600):  # batches of one size: room for a batch counts too
-            part = table.slice(start, 600)
-            engine.take(part, int(times[start + 599]) - 1)
-        kept = next(value for value in vars(engine).values() if hasattr(value, "by_key"))
-        sizes.append(kept.by_key.nbytes)
-    assert max(sizes) <= 1.05 * min(sizes)  # of four times the rows
-
-
-@pytest.mark.parametrize("emit", ["final", "revise"])
 def test_only_what_ends_hold_may_be_too_large(emit: str) -> None:
     """Rows that are together in no window that ends on the grid do not overflow."""
     large = 2**62

@@ -412,6 +412,37 @@ class Engine {
       }
     }
   }
+  // How many ends that would be at most, from the oldest and the newest row alone.
+  double most_ends(Slot slot, Time after, Time until, const Grid& grid) {
+    KeyStore& store = by_slot_[slot];
+    if (store.size == 0) return 0;
+    const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
+    const Time first = std::max(after, before(behind_of(oldest, grid.near), 1));
+    const Time last = std::min(until, behind_of(store.tail->newest(), grid.far));
+    if (last <= first) return 0;
+    return (static_cast<double>(last) - static_cast<double>(first)) /
+               static_cast<double>(grid.step) +
+           1;
+  }
+  // How many ends that are: from row to row, without looking at each end.
+  double count_ends(Slot slot, Time after, Time until, const Grid& grid) {
+    const auto floored = [&](int128 t) {
+      const int128 ahead = t - grid.shift;
+      return ahead / grid.step - (ahead % grid.step < 0 ? 1 : 0);
+    };
+    int128 counted = floored(after), total = 0;  // the multiples up to here are done
+    const int128 end = floored(until);
+    each_row(slot, 0, by_slot_[slot].size, [&](const Leaf* leaf, std::int32_t i) {
+      const int128 t = leaf->times()[i];
+      const int128 first = std::max(counted, floored(t + grid.near - 1));
+      const int128 last = std::min(end, floored(t + grid.far));
+      if (last > first) {
+        total += last - first;
+        counted = last;
+      }
+    });
+    return static_cast<double>(total);
+  }
   // Calls emit(first, end, start, stop) for each session, or each window up to a mark, that a
   // watermark closes: its rows by rank, and its bounds in time. They count as answered.
   template <class Emit>

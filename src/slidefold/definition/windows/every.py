@@ -16,7 +16,7 @@ from slidefold.definition.windows.clock import Clock, Length
 from slidefold.definition.windows.delta import Delta, checked_length
 from slidefold.definition.windows.durations import nanoseconds, plain_length
 from slidefold.definition.windows.punctuated import Punctuated
-from slidefold.definition.windows.results import require_results
+from slidefold.definition.windows.results import most_results, require_results
 from slidefold.definition.windows.rows import Rows
 from slidefold.definition.windows.session import Session
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, search, spread
@@ -126,8 +126,16 @@ class EveryTime:
         """Return the slide as plain values for the engine of arrival order."""
         largest, (far, near) = _largest(windows, clock)
         step, shift = self.grid(clock)
-        rule = {"step": step, "shift": shift, "largest": largest, "far": far, "near": near}
-        return {"slide": "time", **rule}
+        return {
+            "slide": "time",
+            "step": step,
+            "shift": shift,
+            "largest": largest,
+            "far": far,
+            "near": near,
+            "every": f"every={self.every!r}",
+            "most": float(most_results(len(windows))),
+        }
 
     def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
         """Tell whether the largest window holds all rows of the others at the same end."""

@@ -19,8 +19,7 @@ _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 def require_results(results: int, what: str, rows: int, windows: int) -> None:
     """Raise if there are more results than fit; `what` is the argument that asks for them."""
-    bytes_each = _BYTES + _BYTES_PER_WINDOW * windows
-    fitting = memory() // bytes_each
+    fitting = _fitting(windows)
     if results <= min(fitting, MOST):
         return
     reason = (
@@ -32,6 +31,15 @@ def require_results(results: int, what: str, rows: int, windows: int) -> None:
         f"{what} gives {results:,} results for {rows:,} rows, more than {reason}: use a longer "
         "every, or run fewer keys or a shorter time range at once"
     )
+
+
+def most_results(windows: int) -> int:
+    """Return how many results of so many windows there may be at once."""
+    return min(_fitting(windows), MOST)
+
+
+def _fitting(windows: int) -> int:
+    return memory() // (_BYTES + _BYTES_PER_WINDOW * windows)
 
 
 @cache
