@@ -159,6 +159,47 @@ def sets(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("a keyed batch over 100k keys", 0.5, values, " us per row")
 
 
+def arrivals(rows: list[Row]) -> Iterator[Goal]:
+    """Compare what a row costs in large windows with small ones."""
+    most, least = (pick((row["held"] for row in rows), default=0) for pick in (max, min))
+    for kind, target in (("fold", 2.0), ("order", 5.0)):
+        grown: list[tuple[float, str]] = []
+        small = {_live_cell(r): r["us_per_row"] for r in rows if r["held"] == least}
+        for row in rows:
+            if row["kind"] == kind and row["held"] == most > least:
+                cell = _live_cell(row)
+                where = f"{row['operator']} over {row['window']}, {row['emit']}"
+                grown.append((row["us_per_row"] / small[cell], where))
+        words = "folds" if kind == "fold" else "order statistics"
+        yield at_most(f"live, {words}: a row in the largest / smallest windows", target, grown)
+
+
+def _live_cell(row: Row) -> tuple[str, str, str, float]:
+    return row["operator"], row["window"], row["emit"], row["late"]
+
+
+# What a call or a row may cost at most, in us, by the words of the figure.
+_EVENTS = {
+    "push, arrival": 5.0,
+    "ask one key": 4.0,
+    "ask 1,000 keys, per key": 2.0,
+    "feed one row, 2 features, arrival": 60.0,
+    "feed one row, 2 features, final": 60.0,
+    "feed 1,000 rows, 100 keys: first feature, per row": 0.35,
+    "feed 1,000 rows, 100 keys: each further, per row": 0.05,
+    "feed 1,000 rows, 10,000 keys: first feature, per row": 1.0,
+    "feed 1,000 rows, 10,000 keys: each further, per row": 0.15,
+    "a row 200 places late in its key": 5.0,
+}
+
+
+def single_events(rows: list[Row]) -> Iterator[Goal]:
+    """Check the cost of events, questions and small batches."""
+    for what, target in _EVENTS.items():
+        values = [(row["us"], "") for row in rows if row["what"] == what]
+        yield at_most(f"live, {what}", target, values, " us")
+
+
 def tables(rows: list[Row]) -> Iterator[Goal]:
     """Compare `sf.rolling` with Polars, bottleneck and itself."""
     cost, place = "ms_per_million", ("operator", "keys", "window")
@@ -301,6 +342,8 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "parallel": threads,
     "late_data": late,
     "keyed": sets,
+    "live": arrivals,
+    "live_events": single_events,
     "rolling": tables,
     "operators": built_ins,
     "user_operators": users,
