@@ -78,7 +78,7 @@ OPERATORS: dict[str, tuple[Any, str]] = {
     "moments": (sf.moments("x", k=6), "sketch"),
 }
 WINDOWS: dict[str, Callable[[int], Any]] = {
-    "time": lambda held: sf.time(held),
+    "time": sf.time,
     "rows": lambda held: sf.rows(max(1, held // KEYS)),
     "session": lambda held: sf.session(100 * KEYS),
     "delta": lambda held: sf.delta(held, on="km"),
