@@ -461,7 +461,8 @@ void build(EngineCore& core, nb::dict given) {
       }
     }
     for (std::size_t k = 0; k < sinks.size(); ++k) {
-      wires.push_back({w, k, sinks[k].get()});
+      const bool alone = sinks[k]->sinks.size() == 1;
+      wires.push_back({w, k, alone ? sinks[k]->sinks[0] : sinks[k].get()});
       core.fans.push_back(std::move(sinks[k]));
     }
     const auto walks = nb::cast<std::int64_t>(nb::object(one["asks"]));
