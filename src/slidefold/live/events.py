@@ -53,7 +53,9 @@ class Events:
         core = None if self.native is None else self.native.core
         direct = core is not None and self.plain and not core.calls_python
         self.answers_at_once = direct and isinstance(self.native, NativeArrival)
-        self.answers_questions = direct and definition.slide is None
+        self.answer: Any = None  # answers a question natively, if that can be
+        if core is not None and direct and definition.slide is None:
+            self.answer = core.ask_event
         self.needed = tuple(dict.fromkeys((*definition.by, *walked)))  # of a question
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
@@ -204,7 +206,12 @@ class Events:
 
     def asks(self, row: dict[str, Any]) -> bool:
         """Tell whether native code answers a question, which has all that it needs."""
-        return self.answers_questions and all(name in row for name in self.needed)
+        if self.answer is None:
+            return False
+        for name in self.needed:  # a loop, because it runs for each question
+            if name not in row:
+                return False
+        return True
 
     def _question(self, row: Any, include: bool) -> Mapping[str, Any]:
         if not isinstance(row, Mapping):

@@ -190,7 +190,6 @@ class Live:
         """
         return [self._push.__wrapped__(self, row) for row in rows]  # type: ignore[attr-defined]
 
-    @in_turn
     def ask(self, rows: Any, *, include: bool = False) -> Any:
         """Return what the new columns are for some keys, over all accepted rows; change nothing.
 
@@ -205,15 +204,20 @@ class Live:
         >>> live.ask({"k": "b"}), live.ask({"k": "a", "t": 20}), live.ask([{"k": "c"}])
         ({'s': 2.0}, {'s': None}, [{'s': None}])
         """
+        events = self._events
+        if events is not None and type(rows) is dict and not include and events.asks(rows):
+            with self._turn:
+                return events.answer(rows)
+        return self._ask(rows, include)
+
+    @in_turn
+    def _ask(self, rows: Any, include: bool) -> Any:
         if self._engine is None:
             raise DataError(
                 "the types of the columns are not known yet; feed rows first, or pass schema="
             )
         events = self._opened({})
         if isinstance(rows, Mapping):
-            if isinstance(rows, dict) and not include and events.asks(rows):
-                assert events.native is not None
-                return events.native.core.ask_event(rows)
             return events.ask([rows], include)[0]
         if isinstance(rows, list | tuple):
             return events.ask(rows, include)
