@@ -196,7 +196,8 @@ struct EngineCore {
   std::optional<Step> open;
 };
 
-Part part_in(EngineCore& core, nb::handle given) {
+// A part as Python describes it, and the operator of a fold.
+Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
   const auto kind = at<std::string>(given, "kind");
   const auto columns = at<std::vector<std::uint32_t>>(given, "columns");
   const auto presence = nb::cast<std::int64_t>(nb::object(given["presence"]));
@@ -210,6 +211,7 @@ Part part_in(EngineCore& core, nb::handle given) {
   }
   const Spec spec = spec_from(given["op"]);
   const ErasedOperator erased = erase(spec, false);
+  op = erased.op;
   Part part;
   part.context = erased.op.context;
   part.columns = columns;
@@ -402,12 +404,9 @@ void build(EngineCore& core, nb::dict given) {
   }
   std::vector<ErasedOp> ops;
   for (const nb::handle one : nb::object(given["parts"])) {
-    Part part = part_in(core, one);
-    part.idle = at<bool>(one, "counts");
     ErasedOp op;
-    if (at<std::string>(one, "kind") == "fold") op = erase(spec_from(one["op"]), false).op;
-    // The operator and the part share one context.
-    if (op.context != nullptr) op.context = part.context;
+    Part part = part_in(core, one, op);
+    part.idle = at<bool>(one, "counts");
     ops.push_back(op);
     program.shape.parts.push_back(std::move(part));
   }

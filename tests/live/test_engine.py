@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -158,3 +159,30 @@ def test_rows_before_the_first_watermark_stay() -> None:
         rows = pa.table({"t": times, "k": ["a"] * 300, "x": [1] * 300}, schema=schema)
         found = engine.take(rows, None)
         assert found["n"].to_pylist()[-1] == 300 * batch + 300
+
+
+@sf.operator(state={"n": "i8", "top": "f8"}, returns={"n": "i4", "top": "f8"}, commutative=True)
+class Peak(sf.Fold):
+    """How many values there are, and the largest."""
+
+    identity = staticmethod(lambda: (0, -1e300))
+    lift = staticmethod(lambda x: (1, x))
+    combine = staticmethod(lambda a, b: (a.n + b.n, max(a.top, b.top)))
+    lower = staticmethod(lambda s: (s.n, s.top))
+
+
+@pytest.mark.parametrize("emit", ["final", "arrival"])
+def test_declared_operators_in_windows_of_many_rows(emit: str) -> None:
+    """Compiled where numba is installed: states in all levels of a store."""
+    rng = np.random.default_rng(2)
+    rows = 6_000
+    table = pa.table({"t": np.arange(rows), "k": rng.integers(0, 2, rows), "x": rng.random(rows)})
+    definition = sf.rolling(
+        on="t", by="k", long=Peak("x").over(sf.time(3_000)), short=Peak("x").over(40)
+    )
+    live = definition.live(lateness=5, emit=emit)
+    found = [live.feed(table.slice(first, 700)) for first in range(0, rows, 700)]
+    assert live._engine is not None
+    assert live._engine.native is not None
+    live._engine.native.core.check()
+    assert_rows(pa.concat_tables([*found, live.finish()]), definition.run(table))

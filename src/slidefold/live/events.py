@@ -208,10 +208,7 @@ class Events:
         """Tell whether native code answers a question, which has all that it needs."""
         if self.answer is None:
             return False
-        for name in self.needed:  # a loop, because it runs for each question
-            if name not in row:
-                return False
-        return True
+        return all(name in row for name in self.needed)
 
     def _question(self, row: Any, include: bool) -> Mapping[str, Any]:
         if not isinstance(row, Mapping):
