@@ -217,6 +217,23 @@ class KeyStores final : LeafWatch {
     }
   }
 
+  void replaced(Tree& tree, const Leaf* leaf, Leaf* made, std::int32_t by) override {
+    std::byte* const block = static_cast<KeyStore&>(tree).block;
+    if (block == nullptr) return;
+    for (std::size_t w = 0; w < layout_.windows(); ++w) {
+      Cursor& cursor = layout_.cursor(block, w);
+      if (cursor.lower == leaf) {
+        cursor.lower = made;
+        cursor.at = std::max(cursor.at - by, 0);
+        cursor.base += by;
+      }
+      if (cursor.upper == leaf) {
+        cursor.upper = made;
+        cursor.up = std::max(cursor.up - by, 0);
+      }
+    }
+  }
+
   // A key in one leaf needs no cursors.
   void settle(KeyStore& store) {
     if (store.height > 0 || store.block == nullptr) return;

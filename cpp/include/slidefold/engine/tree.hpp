@@ -43,10 +43,12 @@ inline std::int32_t lower_time(const Time* times, std::int32_t first, std::int32
   return static_cast<std::int32_t>(base - times) + (count == 1 && *base < t ? 1 : 0);
 }
 
-// Told when the rows of a leaf move or go, so that nobody keeps a place in it.
+// Told when the rows of a leaf move or go, so that nobody keeps a wrong place in it.
 class LeafWatch {
  public:
   virtual void moved(Tree& tree, const Leaf* leaf) = 0;
+  // All rows of a leaf have moved to another one, or within it: row i is row i - by there.
+  virtual void replaced(Tree& tree, const Leaf* leaf, Leaf* made, std::int32_t by) = 0;
 
  protected:
   ~LeafWatch() = default;
@@ -282,8 +284,9 @@ class Trees {
   void make_room(Tree& tree, Time begins) {
     Leaf* leaf = tree.tail;
     if (leaf->first > leaf->room / 4 || (tree.height == 0 && leaf->first > 0)) {
+      const std::int32_t by = leaf->first;
       nodes_.compact(leaf);
-      watch_.moved(tree, leaf);
+      watch_.replaced(tree, leaf, leaf, by);
       return;
     }
     Place place = end(tree);
@@ -339,7 +342,7 @@ class Trees {
     made->next = leaf->next;
     place.at -= leaf->first;
     place.leaf = made;
-    watch_.moved(tree, leaf);
+    watch_.replaced(tree, leaf, made, leaf->first);
     relink(tree, place, leaf, made);
     nodes_.free(leaf);
     return place;
