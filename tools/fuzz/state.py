@@ -114,8 +114,9 @@ def _usable(subject: Subject, made: Any, rng: Random) -> str | None:
     except InvariantError as error:
         return f"an invariant is violated: {error}"
     except StateError as error:
-        # A count or position that was at its limit and was increased.
-        beyond = subject.user or "too large" in str(error)
+        # A count or position that was at its limit and was increased; or values of a type that a
+        # changed header takes as any objects, of which not all can be saved.
+        beyond = subject.user or "too large" in str(error) or "cannot be saved" in str(error)
         return None if beyond else f"the object cannot load what it saved: {error}"
     except SlidefoldError:
         return None  # such as a time that goes back, or a sum beyond 64 bits
