@@ -1067,6 +1067,10 @@ void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
   read_batch(core, capsule);
   Engine& engine = *core.engine;
   const Engine::Given given = core.inputs.given(core.pool, core.seen);
+  const Input& clock = core.inputs.inputs[core.inputs.time];
+  for (std::size_t i = 0; i < given.count; ++i) {
+    if (clock.valid[i] == 0) fail_at("DataError", "the column '" + clock.name + "' is null", i);
+  }
   see_holes(core);
   try {
     engine.insert(given, nullptr);

@@ -186,3 +186,14 @@ def test_declared_operators_in_windows_of_many_rows(emit: str) -> None:
     assert live._engine.native is not None
     live._engine.native.core.check()
     assert_rows(pa.concat_tables([*found, live.finish()]), definition.run(table))
+
+
+def test_columns_that_may_not_be_null_are_saved() -> None:
+    """Of rows that have come out only the columns that windows read are kept."""
+    kept = pa.field("note", pa.string(), nullable=False)
+    schema = pa.schema([("t", pa.int64()), ("x", pa.int64()), kept])
+    definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(9)))
+    live = definition.live(lateness=2)
+    live.feed(pa.table([[1, 5, 6], [1, 2, 3], ["a", "b", "c"]], schema=schema))
+    again = sf.Live.from_bytes(sf.Live.from_bytes(live.to_bytes()).to_bytes())
+    assert again.finish().to_pylist() == live.finish().to_pylist()
