@@ -230,7 +230,11 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
     for (const std::uint32_t c : columns) {
       const Stored& stored = core.inputs.stored[c];
       const Input& input = core.inputs.inputs[stored.input];
-      row->fields.push_back({input.type, input.format, stored.code, stored.bytes});
+      ObjectRow::Field field{input.type, input.format, stored.code, stored.bytes};
+      if (stored.reading == Reading::kReal) field.code = 'f';
+      if (stored.reading == Reading::kShifted) field.code = 'i';
+      if (stored.reading == Reading::kLatin) field.format = "u";
+      row->fields.push_back(field);
     }
     part.reads = row;
     part.lift = ObjectRow::lift;

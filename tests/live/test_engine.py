@@ -197,3 +197,26 @@ def test_columns_that_may_not_be_null_are_saved() -> None:
     live.feed(pa.table([[1, 5, 6], [1, 2, 3], ["a", "b", "c"]], schema=schema))
     again = sf.Live.from_bytes(sf.Live.from_bytes(live.to_bytes()).to_bytes())
     assert again.finish().to_pylist() == live.finish().to_pylist()
+
+
+def test_columns_that_are_converted_for_an_operator() -> None:
+    pytest.importorskip("datasketches")
+    table = pa.table(
+        {
+            "t": range(6),
+            "d": pa.array([3, 1, None, 5, -2, 8], pa.duration("ms")),
+            "u": pa.array([1, 2**63, None, 4, 2**64 - 1, 6], pa.uint64()),
+            "m": pa.array([1, 2, 3, None, 5, 6])
+            .cast(pa.decimal128(21, 1))
+            .cast(pa.decimal128(9, 1)),
+        }
+    )
+    definition = sf.rolling(
+        on="t",
+        total=sf.sum("d", compensated=True).over(3),
+        middle=sf.approx_quantile("m").over(3),
+        large=sf.approx_quantile("u").over(sf.time(4)),
+    )
+    live = definition.live(lateness=0)
+    found = [live.feed(table.slice(at, 2)) for at in range(0, 6, 2)]
+    assert_rows(pa.concat_tables([*found, live.finish()]), definition.run(table))

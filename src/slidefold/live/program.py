@@ -442,7 +442,7 @@ def _sum(build: _Builder, leaf: Leaf, kind: Any) -> None:
         build.use(leaf, part, presence, "fold", pa.decimal128(digits, own.scale))
         return
     if types.is_duration(own):
-        part = build.fold(replace(operator, dtype="int64"), [build.stored(name)], presence)
+        part = build.fold(retyped(operator, "int64"), [build.stored(name)], presence)
         build.use(leaf, part, presence, "fold", own)
         return
     _numbers(build, leaf, kind)
