@@ -28,6 +28,15 @@ class FlatFatFace final : public FaceOf<Op, FlatFat<Op>> {
     std::vector<std::uint64_t> positions;
     a(positions);
     nulls_at_ = std::set<std::uint64_t>(positions.begin(), positions.end());
+    for (const std::uint64_t position : nulls_at_) {
+      bool held = true;
+      try {
+        this->algorithm_.rank(position);
+      } catch (const std::out_of_range&) {
+        held = false;
+      }
+      expect(held, "a null is at a position that holds no row");
+    }
   }
 
   std::uint64_t insert_at(PyObject* value) override {

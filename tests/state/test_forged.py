@@ -10,6 +10,7 @@ import json
 import struct
 import sys
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
@@ -358,3 +359,19 @@ class TestOperatorsOfLiveRuns:
         made = sf.rolling(on="t", s=both.over(sf.time(9))).live(lateness=0, emit="arrival")
         rows = made.feed(pa.table({"t": [1, 2], "w": ["a", "fold"]}))
         assert rows["s"].to_pylist() == [{"w": "a", "n": 1}, {"w": "fold", "n": 2}]
+
+
+def test_nulls_of_a_flat_fat_are_where_rows_are() -> None:
+    fat = sf.algorithms.FlatFat(sf.sum(), capacity=4)
+    for value in (1.0, None, 2.0):
+        fat.insert(value)
+    whole = fat.to_bytes()
+    again = sf.algorithms.FlatFat.from_bytes(whole)
+    assert (len(again), again.query()) == (3, 3.0)
+    one, far = ((position).to_bytes(8, "little") for position in (1, 2**40))
+    at = whole.rindex(one, 0, -16)
+    damaged = bytearray(whole[:-16])
+    damaged[at : at + 8] = far
+    damaged += blake2b(damaged, digest_size=16).digest()
+    with pytest.raises(sf.errors.StateError, match="a null is at a position that holds no row"):
+        sf.algorithms.FlatFat.from_bytes(bytes(damaged))
