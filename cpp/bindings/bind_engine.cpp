@@ -786,6 +786,7 @@ Answered take(EngineCore& core, std::optional<Time> given_watermark, std::option
       if (!moved && !core.again) reset(core, 0);
     } else if (core.waits) {
       engine.wait(given, core.seen);
+      reset(core, 0);
       if (moved) answer_due(core, *moved, answered);
     } else if (core.again) {
       answer_changed(core, answered);
@@ -815,6 +816,7 @@ std::string named(const EngineCore& core, std::uint32_t column) {
 }
 
 Answered took(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness) {
+  const Signals signals;  // Ctrl-C takes the batch back
   try {
     if (core.needs_gil) {
       return take(core, watermark, lateness);

@@ -240,3 +240,13 @@ def test_many_events_at_once() -> None:
     assert live.push_many([{"t": 1}, {"t": 3}, {"t": 2}, {"t": 4}]) == [
         {"n": 1}, {"n": 2}, None, {"n": 3},
     ]  # fmt: skip
+
+
+def test_an_event_may_be_changed_after_it_was_pushed() -> None:
+    live = sf.rolling(on="t", s=sf.sum("x").over(T(9))).live(lateness=2)
+    event = {"t": 1, "x": 1.0}
+    live.push(event)
+    event.update(t=9, x=5.0)
+    assert live.push(event) == [{"t": 1, "x": 1.0, "s": 1.0}]
+    event.update(t=20, x=0.0)
+    assert live.push(event) == [{"t": 9, "x": 5.0, "s": 6.0}]

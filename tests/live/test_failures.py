@@ -122,3 +122,25 @@ def test_results_that_do_not_make_a_column() -> None:
     with pytest.raises(sf.errors.ValueTypeError, match="do not fit a column"):
         live.feed(pa.table({"t": [2], "x": [3]}))
     assert live.feed(pa.table({"t": [2], "x": [2]}))["s"].to_pylist() == [5]
+
+
+def test_keys_of_a_refused_batch_are_gone() -> None:
+    """The rows of other keys, some of them new, come after the one that is wrong."""
+    schema = pa.schema({"t": pa.int64(), "k": pa.string(), "km": pa.int64()})
+    definition = sf.rolling(on="t", by="k", n=sf.count().over(sf.delta(5, on="km")))
+    live = definition.live(lateness=5, schema=schema)
+    live.feed(pa.table([[1], ["a"], [9]], schema=schema))
+    with pytest.raises(sf.errors.TimeOrderError, match="decrease"):
+        live.feed(pa.table([[2, 2, 3], ["a", "new", "b"], [1, 1, 1]], schema=schema))
+    core = live._engine.native.core  # type: ignore[union-attr]
+    core.check()
+    assert (core.keys, core.rows, live.pending) == (1, 1, 1)
+
+
+def test_a_batch_without_results_after_a_question() -> None:
+    definition = sf.rolling(on="t", s=sf.sum("x").over(T(9)))
+    live = definition.live(lateness=2**63 - 1, schema=pa.schema({"t": pa.int64(), "x": pa.int64()}))
+    live.feed(pa.table({"t": [-5], "x": [1]}))
+    assert live.watermark is None
+    assert live.ask([{}, {}]) == [{"s": 1}, {"s": 1}]
+    assert live.feed(pa.table({"t": [-4], "x": [1]})).num_rows == 0

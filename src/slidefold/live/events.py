@@ -93,20 +93,22 @@ class Events:
         core = native.core
         first = core.seen
         late, numbers = core.push(tuple([row[name] for name in self.inputs]), lateness)
+        final = isinstance(native, NativeFinal)
         try:
             found = self._results(len(numbers))
-            if isinstance(native, NativeFinal):
-                if not late:
-                    native.carried.push(first, row)
-                found = [
-                    {**native.carried.row(number), **features}
-                    for number, features in zip(numbers, found, strict=True)
-                ]
+            if final:
+                # The caller may change its event later, so that what waits is a copy.
+                mine = dict(row)
+                known = native.carried.row
+                rows = (mine if number == first else known(number) for number in numbers)
+                found = [{**each, **new} for each, new in zip(rows, found, strict=True)]
         except BaseException:
             core.undo()
             raise
         core.commit()
         if isinstance(native, NativeFinal):
+            if not late:
+                native.carried.push(first, mine)
             native.carried.forget_rows(numbers)
         if late:
             return LATE_ROW

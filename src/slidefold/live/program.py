@@ -734,7 +734,7 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
         (build.stored(name), build.presence((name,)))
         for name in dict.fromkeys(n for window in definition.windows for n in window.walks)
     ]
-    if len(build.presences) > 60:
+    if max(len(build.presences), len(definition.by)) > 60:  # bits of a word
         raise _UnsupportedError
     slide: dict[str, Any] = {"slide": ""}
     if definition.slide is not None:

@@ -21,6 +21,7 @@
 
 #include "slidefold/engine/key_store.hpp"
 #include "slidefold/engine/pending.hpp"
+#include "slidefold/interrupt.hpp"
 
 namespace slidefold::engine {
 
@@ -182,13 +183,15 @@ class Engine {
     groups_.group(slots_);
     ranks_.resize(given.count);
     const Rows rows{given.times, given.columns, given.present};
+    for (std::size_t g = 0; g < groups_.size(); ++g) touched_.push_back(groups_.slot(g));
+    RowPoll polled;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Slot slot = groups_.slot(g);
       KeyStore& store = by_slot_[slot];
       const bool had_block = store.block != nullptr;
-      touched_.push_back(slot);
       const auto members = groups_.rows(g);
       sort(members, given);
+      polled(members.size());
       for (const std::uint32_t row : members) {
         ranks_[row] = stores_.insert(store, rows, row, [&](const Leaf* leaf, std::int32_t i) {
           return ties(given, row, leaf, i) < 0;
@@ -277,6 +280,7 @@ class Engine {
 
   // Answers each row of the last insert over all rows; out[row] is its number for sinks.
   void answer_inserted(const std::uint32_t* out) {
+    RowPoll polled;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Slot slot = groups_.slot(g);
       KeyStore& store = by_slot_[slot];
@@ -284,8 +288,10 @@ class Engine {
       const auto members = groups_.rows(g);
       std::size_t i = 0;
       for (; i < members.size() && ranks_[members[i]] < store.answered; ++i) {
+        polled(kLateRows);
         answer_one(store, ranks_[members[i]], out[members[i]]);
       }
+      polled(members.size());
       outs_.clear();
       const std::size_t first = i;
       for (; i < members.size(); ++i) outs_.push_back(out[members[i]]);
@@ -309,6 +315,7 @@ class Engine {
   }
   // Answers the next `outs` rows of a key that have not been answered.
   void answer_next(Slot slot, std::span<const std::uint32_t> outs) {
+    polled_(outs.size());
     KeyStore& store = by_slot_[slot];
     remember(slot);
     outs_.assign(outs.begin(), outs.end());
@@ -607,7 +614,8 @@ class Engine {
   }
 
  private:
-  static constexpr std::size_t kVisits = 2;  // of idle keys, with each commit at least
+  static constexpr std::size_t kLateRows = 16;  // a late row takes as long as so many in order
+  static constexpr std::size_t kVisits = 2;     // of idle keys, with each commit at least
 
   struct Entry {
     Slot slot;
@@ -879,6 +887,7 @@ class Engine {
   std::uint64_t multiple_ = 1;
   std::vector<std::vector<Waiting>> arrivals_;
   std::vector<Waiting> taken_;
+  RowPoll polled_;
   std::size_t rows_ = 0, blocks_ = 0, visited_ = 0, waited_ = 0;
 };
 
