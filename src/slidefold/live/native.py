@@ -327,7 +327,30 @@ class NativeArrival(Native):
         return _with(rows, features, self.result), _nothing
 
 
-class NativeChange(NativeFinal):
+class LastResults(Native):
+    """A mode that keeps the last result of each key."""
+
+    last: Any
+
+    def horizon(self) -> int | None:
+        """Return None, because the last result of an idle key may come from a row of any age."""
+        return None
+
+    def side(self) -> Any:
+        """Return the last results, which cannot be computed from the rows."""
+        return self.last
+
+    def fill_side(self, side: Any) -> None:
+        """Set the last results."""
+        self.last = require_side(side, self.last)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the held rows and results in bytes."""
+        return super().nbytes + int(self.last.nbytes)
+
+
+class NativeChange(LastResults, NativeFinal):
     """`emit="change"`: final results that differ from the previous one of their key."""
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
@@ -365,23 +388,6 @@ class NativeChange(NativeFinal):
         results = results.take(pa.array(by_time))
         emitted, self.next = changed_results(definition, self.last, results)
         return emitted
-
-    def horizon(self) -> int | None:
-        """Return None, because the last result of an idle key may come from a row of any age."""
-        return None
-
-    def side(self) -> Any:
-        """Return the last results, which cannot be computed from the rows."""
-        return self.last
-
-    def fill_side(self, side: Any) -> None:
-        """Set the last results."""
-        self.last = require_side(side, self.last)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the held rows and results in bytes."""
-        return super().nbytes + int(self.last.nbytes)
 
 
 class NativeRevise(Native):
@@ -510,7 +516,7 @@ class NativeEnds(Native):
         return min(waits, default=None)
 
 
-class NativeChangedEnds(NativeEnds):
+class NativeChangedEnds(LastResults, NativeEnds):
     """`every=` with `emit="change"`: final results that differ from the previous of their key."""
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
@@ -526,23 +532,6 @@ class NativeChangedEnds(NativeEnds):
             self.last = now
 
         return emitted, settle
-
-    def horizon(self) -> int | None:
-        """Return None, because the last result of an idle key may come from a row of any age."""
-        return None
-
-    def side(self) -> Any:
-        """Return the last results, which cannot be computed from the rows."""
-        return self.last
-
-    def fill_side(self, side: Any) -> None:
-        """Set the last results."""
-        self.last = require_side(side, self.last)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the held rows and results in bytes."""
-        return super().nbytes + int(self.last.nbytes)
 
 
 class NativeRevisedEnds(NativeEnds):
