@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine_outputs.hpp"
+#include "expressions_in.hpp"
 #include "family.hpp"
 #include "order.hpp"
 #include "signals.hpp"
@@ -24,18 +25,6 @@ using engine::Time;
 using Int64s = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 
 // ---- the program
-
-const ArrowSchema& schema_in(nb::handle capsule) {
-  auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_schema"));
-  if (schema == nullptr) throw nb::python_error();
-  return *schema;
-}
-
-engine::Type type_in(const ArrowSchema& schema) {
-  const auto type = engine::type_of(schema);
-  if (!type) fail("ValueTypeError", std::string("the engine has no columns of ") + schema.format);
-  return *type;
-}
 
 template <class Value>
 Value at(nb::handle given, const char* name) {
@@ -138,6 +127,8 @@ struct EngineCore {
   Turns turns;
   engine::Pool pool;
   Inputs inputs;
+  ExpressionProgram derived;  // makes the inputs after the given ones
+  std::vector<const Input*> derived_from;
   std::unique_ptr<Engine> engine;
   std::vector<std::unique_ptr<Output>> outputs;
   std::vector<std::string> names;  // of the outputs
@@ -322,16 +313,25 @@ void build(EngineCore& core, nb::dict given) {
   for (const nb::handle one : nb::object(given["inputs"])) {
     Input input;
     input.name = at<std::string>(one, "name");
-    input.column = at<std::size_t>(one, "column");
+    const auto column = at<std::int64_t>(one, "column");
+    input.column = static_cast<std::size_t>(column);
+    if (column >= 0) ++inputs.given_inputs;
     const nb::object capsule = one["type"];
     const ArrowSchema& schema = schema_in(capsule);
     input.type = type_in(schema);
     input.format = schema.dictionary != nullptr ? schema.dictionary->format : schema.format;
     inputs.inputs.push_back(std::move(input));
   }
+  const nb::object derived = given["derived"];
+  if (!derived.is_none()) {
+    read_program(core.derived, derived);
+    for (const nb::handle from : nb::object(derived["from"])) {
+      core.derived_from.push_back(&inputs.inputs.at(nb::cast<std::size_t>(from)));
+    }
+  }
   for (const nb::handle name : nb::object(given["fields"])) {
     std::int64_t input = -1;
-    for (std::size_t i = 0; i < inputs.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < inputs.given_inputs; ++i) {
       if (inputs.inputs[i].name == nb::cast<std::string>(name)) {
         input = static_cast<std::int64_t>(i);
       }
@@ -808,13 +808,6 @@ std::string named(const EngineCore& core, std::uint32_t column) {
   return "the column '" + core.inputs.inputs[core.inputs.stored[column].input].name + "'";
 }
 
-[[noreturn]] void fail_at(const char* kind, const std::string& sentence, std::size_t row) {
-  const nb::object made = nb::module_::import_("slidefold.errors").attr(kind)(sentence);
-  const nb::object error = made.attr("at")(row);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  throw nb::python_error();
-}
-
 Answered took(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness) {
   const Signals signals;  // Ctrl-C takes the batch back
   try {
@@ -849,26 +842,6 @@ nb::object numbers_of(const std::vector<std::int64_t>& numbers) {
   const nb::capsule owner(
       data, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
   return nb::cast(Int64s(data->data(), {data->size()}, owner));
-}
-
-// The capsules of a record batch.
-nb::object exported(engine::Column batch) {
-  auto* schema = new ArrowSchema;
-  auto* array = new ArrowArray;
-  engine::arrow_detail::export_schema(batch, schema);
-  engine::arrow_detail::export_array(std::move(batch), array);
-  const nb::object schema_capsule =
-      nb::steal(PyCapsule_New(schema, "arrow_schema", [](PyObject* c) {
-        auto* held = static_cast<ArrowSchema*>(PyCapsule_GetPointer(c, "arrow_schema"));
-        if (held->release != nullptr) held->release(held);
-        delete held;
-      }));
-  const nb::object array_capsule = nb::steal(PyCapsule_New(array, "arrow_array", [](PyObject* c) {
-    auto* held = static_cast<ArrowArray*>(PyCapsule_GetPointer(c, "arrow_array"));
-    if (held->release != nullptr) held->release(held);
-    delete held;
-  }));
-  return nb::make_tuple(schema_capsule, array_capsule);
 }
 
 // The results as capsules of a record batch, and what Python makes columns of.
@@ -972,17 +945,20 @@ nb::object held(EngineCore& core, std::optional<Time> until) {
   const Turn turn(core.turns);
   Engine& engine = *core.engine;
   const Inputs& inputs = core.inputs;
-  const std::size_t n = inputs.inputs.size();
+  const std::size_t n = inputs.given_inputs;
   std::vector<std::vector<Word>> words(n);
   std::vector<std::vector<std::uint8_t>> valid(n);
   std::vector<std::size_t> stored(n, ~std::size_t{0}), presence(n, ~std::size_t{0});
   for (std::size_t c = 0; c < inputs.stored.size(); ++c) {
-    if (c != inputs.number && inputs.stored[c].reading == Reading::kRaw) {
+    if (c != inputs.number && inputs.stored[c].reading == Reading::kRaw &&
+        inputs.stored[c].input < n) {
       stored[inputs.stored[c].input] = c;
     }
   }
   for (std::size_t p = 0; p < inputs.presences.size(); ++p) {
-    if (inputs.presences[p].size() == 1) presence[inputs.presences[p][0]] = p;
+    if (inputs.presences[p].size() == 1 && inputs.presences[p][0] < n) {
+      presence[inputs.presences[p][0]] = p;
+    }
   }
   std::vector<std::size_t> key(n, ~std::size_t{0});
   for (std::size_t k = 0; k < inputs.keys.size(); ++k) key[inputs.keys[k]] = k;
@@ -1049,22 +1025,45 @@ void require_whole(EngineCore& core) {
   core.engine->sweep(core.pool);
 }
 
+// The inputs that are made of the given ones.
+void derive(EngineCore& core) {
+  Inputs& inputs = core.inputs;
+  if (core.derived.made.empty()) return;
+  try {
+    run_program(core.derived, core.derived_from, inputs.count(), core.pool);
+  } catch (const engine::ExpressionError& error) {
+    fail_at("ResultOverflowError", error.sentence, error.row);
+  }
+  for (std::size_t k = 0; k < core.derived.made.size(); ++k) {
+    Input& input = inputs.inputs[inputs.given_inputs + k];
+    input.words.swap(core.derived.made[k].words);
+    input.valid.swap(core.derived.made[k].valid);
+    input.holes = std::find(input.valid.begin(), input.valid.end(), 0) != input.valid.end();
+  }
+}
+
+void read_row(EngineCore& core) {
+  core.inputs.read_row(core.pool, core.values);
+  derive(core);
+}
+
 void read_batch(EngineCore& core, nb::handle capsule) {
   require_whole(core);
   auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
   if (array == nullptr) throw nb::python_error();
   core.inputs.read(core.pool, *array);
+  derive(core);
 }
 
 void read_values(EngineCore& core, const nb::tuple& values) {
   require_whole(core);
   core.values.clear();
   for (const nb::handle value : values) core.values.push_back(value.ptr());
-  if (core.values.size() != core.inputs.inputs.size()) {
-    fail("ValueTypeError", "expected " + std::to_string(core.inputs.inputs.size()) +
+  if (core.values.size() != core.inputs.given_inputs) {
+    fail("ValueTypeError", "expected " + std::to_string(core.inputs.given_inputs) +
                                " values, got " + std::to_string(core.values.size()));
   }
-  core.inputs.read_row(core.pool, core.values);
+  read_row(core);
 }
 
 // Rows that are there already: what has become final up to the watermark has come out.
@@ -1137,7 +1136,7 @@ nb::dict row_of(EngineCore& core, std::size_t row) {
 // The values of an event by input; false if it has not just the fields that rows have.
 bool values_of(EngineCore& core, nb::handle event, std::vector<PyObject*>& values) {
   if (PyDict_GET_SIZE(event.ptr()) != static_cast<Py_ssize_t>(core.fields.size())) return false;
-  values.assign(core.inputs.inputs.size(), nullptr);
+  values.assign(core.inputs.given_inputs, nullptr);
   for (const EngineCore::Field& field : core.fields) {
     PyObject* const value = PyDict_GetItemWithError(event.ptr(), field.name.ptr());
     if (value == nullptr) {
@@ -1154,7 +1153,7 @@ nb::object push_event(EngineCore& core, const nb::dict& event, Time lateness) {
   const Turn turn(core.turns);
   require_whole(core);
   if (!values_of(core, event, core.values)) return nb::none();
-  core.inputs.read_row(core.pool, core.values);
+  read_row(core);
   const Answered answered = took(core, std::nullopt, lateness);
   if (!answered.late.empty()) {
     commit(core);
@@ -1175,7 +1174,7 @@ nb::object push_event(EngineCore& core, const nb::dict& event, Time lateness) {
 nb::object ask_event(EngineCore& core, const nb::dict& question) {
   const Turn turn(core.turns);
   require_whole(core);
-  core.values.assign(core.inputs.inputs.size(), Py_None);
+  core.values.assign(core.inputs.given_inputs, Py_None);
   for (const EngineCore::Field& field : core.fields) {
     if (field.input < 0) continue;
     PyObject* const value = PyDict_GetItemWithError(question.ptr(), field.name.ptr());
@@ -1187,7 +1186,7 @@ nb::object ask_event(EngineCore& core, const nb::dict& question) {
   }
   std::optional<Time> now = core.newest;
   if (core.watermark && (!now || *now < *core.watermark)) now = core.watermark;
-  core.inputs.read_row(core.pool, core.values);
+  read_row(core);
   ask_rows(core, now);
   return row_of(core, 0);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "expressions_in.hpp"
 #include "times.hpp"
 
 namespace slidefold::bindings {
@@ -33,6 +34,8 @@ std::int64_t in_unit(const Input& input, std::int64_t us, PyObject* value) {
   }
   return us / per;
 }
+
+}  // namespace
 
 Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
   const engine::Type& type = input.type;
@@ -90,6 +93,8 @@ Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
   refuse(input, ("an integer of " + std::to_string(8 * type.width) + " bits").c_str(), value);
 }
 
+namespace {
+
 // A number in the type of a declared field, as the lowest bytes of a word; nothing if it does not
 // fit.
 std::optional<Word> coded(const engine::Type& type, const Stored& stored, Word word) {
@@ -123,7 +128,7 @@ std::optional<Word> coded(const engine::Type& type, const Stored& stored, Word w
 
 void Inputs::read_row(engine::Pool& pool, const std::vector<PyObject*>& values) {
   count_ = 1;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  for (std::size_t i = 0; i < given_inputs; ++i) {
     Input& input = inputs[i];
     input.holes = values[i] == Py_None;
     input.valid.assign(1, input.holes ? 0 : 1);

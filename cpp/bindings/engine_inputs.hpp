@@ -44,6 +44,7 @@ struct Input {
 class Inputs {
  public:
   std::vector<Input> inputs;
+  std::size_t given_inputs = 0;  // those after them are made of them
   std::vector<Stored> stored;
   std::vector<std::vector<std::uint32_t>> presences;  // the inputs that must have a value
   std::vector<std::uint32_t> keys;
@@ -52,7 +53,8 @@ class Inputs {
 
   void read(engine::Pool& pool, const ArrowArray& batch) {
     count_ = static_cast<std::size_t>(batch.length);
-    for (Input& input : inputs) {
+    for (std::size_t i = 0; i < given_inputs; ++i) {
+      Input& input = inputs[i];
       const ArrowArray& array = *batch.children[input.column];
       engine::ArrowColumn(input.type, array).read(pool, input.words, input.valid);
       input.holes = array.null_count != 0 || input.type.dictionary || input.type.layout == 'n';

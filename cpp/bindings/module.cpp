@@ -20,6 +20,7 @@ void bind_fold_windows(nb::module_& m);
 void bind_order(nb::module_& m);
 void bind_keyed(nb::module_& m);
 void bind_engine(nb::module_& m);
+void bind_expressions(nb::module_& m);
 void bind_algebra(nb::module_& m);
 void bind_sketches(nb::module_& m);
 void bind_trees(nb::module_& m);
@@ -273,6 +274,7 @@ NB_MODULE(_native_ext, m) {
   bind_order(m);
   bind_keyed(m);
   bind_engine(m);
+  bind_expressions(m);
   bind_trees(m);
   bind_windows(m);
   bind_algebra(m);

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from slidefold import algorithms, errors
 from slidefold._native import BloomFilter, CountMinSketch, Moments, NaiveBayesModel
+from slidefold.definition.expressions import Expression, col
 from slidefold.definition.operators import (
     Fold,
     Operator,
@@ -108,6 +109,8 @@ __all__ = [
     "bit_xor",
     "bloom",
     "check",
+    "Expression",
+    "col",
     "collect",
     "collect_distinct",
     "concat",

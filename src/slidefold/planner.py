@@ -269,6 +269,8 @@ def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
     if not (leaf.window.in_time or leaf.window.last_rows) or leaf.algorithm is not None:
         return False
     operator, word = leaf.operator, leaf.operator.record.one_pass
+    if operator.flag is not None:
+        return False  # the pass has no rows that are neither nulls nor folded
     if leaf.min_count is not None and operator.keeps_nulls and operator.columns:
         return False  # min_count counts values that are not null, and the pass all that it folds
     if kinds is None or word in ("count", "pick"):

@@ -87,5 +87,5 @@ def test_two_columns_or_none() -> None:
             operator("x")
     with pytest.raises(sf.errors.OperatorError, match="at least one feature"):
         sf.naive_bayes("label")
-    with pytest.raises(sf.errors.ValueTypeError, match="name must be a string"):
+    with pytest.raises(sf.errors.ValueTypeError, match="a column must be a name or an expression"):
         sf.max(3)  # type: ignore[arg-type]

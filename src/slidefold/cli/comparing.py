@@ -156,7 +156,8 @@ def window_rows(definition: Rolling, table: Any, difference: Difference, limit: 
         return mine.filter(kept).sort_by(definition.on).slice(0, limit)
     ordered = sort_table(mine, definition.on, definition.by, definition.ties)
     order = np.arange(len(mine)) if ordered.order is None else ordered.order
-    over = definition.columns.get(difference.column) or definition.items[0][1]
+    core = definition.core
+    over = core.columns.get(difference.column) or core.items[0][1]
     lo, hi = over.window.frames(ordered.rows)
     rows = mine.take(pa.array(order)).to_pylist()
     at = next(

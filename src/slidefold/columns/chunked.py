@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import Path, columns_from
+from slidefold.columns.expressions import completed, core_schema, with_derived
 from slidefold.columns.folds import count_values, fold, spread_results
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.middles import (
@@ -70,6 +71,7 @@ def kinds_of(leaf: Leaf, schema: Any) -> list[Any]:
 
 def modes(definition: Rolling, schema: Any) -> dict[Path, str]:
     """Return what stands for the middle of each leaf, for columns of a schema."""
+    schema = core_schema(definition, schema)
     return {leaf.path: mode_of(leaf.operator, kinds_of(leaf, schema)) for leaf in definition.leaves}
 
 
@@ -102,7 +104,7 @@ def summarize(
 
 
 def _sorted(definition: Rolling, table: Any) -> Sorted:
-    table = without_views(table.select(list(definition.used)))
+    table = with_derived(definition, without_views(table.select(list(definition.used))))
     return sort_table(table, definition.on, (), definition.ties)
 
 
@@ -178,7 +180,7 @@ def fold_chunk(
         place[ordered.order] = np.arange(len(table))
         back = pa.array(place[mask] - own)
         columns = {name: values.take(back) for name, values in columns.items()}
-    for name, values in columns.items():
+    for name, values in completed(definition, rows, columns).items():
         rows = rows.append_column(name, values)
     return rows
 
@@ -235,6 +237,10 @@ def _frames(
 def _fold_leaf(leaf: Leaf, held: _Held, lo: Ints, hi: Ints, middle: Part) -> Any:
     names = leaf.operator.columns
     columns = tuple(held.column(name) for name in names)
+    flag = leaf.operator.flag
+    if flag is not None:
+        plan = plan_leaf(leaf, [column.type for column in columns])
+        return fold(plan, columns, (lo, hi), flags=held.column(flag))
     enough = None
     if leaf.min_count is not None:
         enough = count_values(columns, lo, hi) + middle.count >= leaf.min_count

@@ -22,8 +22,10 @@ def filled_columns(definition: Rolling, given: frozenset[str]) -> frozenset[str]
     """Return the columns of a result that are never null, if those `given` of the input are not."""
     filled = {
         name
-        for name, over in definition.columns.items()
-        if over.operator.record.never_null and over.min_count is None
+        for name, over in definition.core.columns.items()
+        if name in definition.columns
+        and over.operator.record.never_null
+        and over.min_count is None
     }
     slide = definition.slide
     if slide is None:
@@ -89,6 +91,7 @@ def fold_leaves(
             tuple(ordered.rows.column(name) for name in plan.leaf.operator.columns),
             frames[plan.leaf.window],
             threads,
+            None if plan.leaf.operator.flag is None else ordered.rows.column(plan.leaf.operator.flag),
         )
         for plan in plans
     }
@@ -97,7 +100,8 @@ def fold_leaves(
 def columns_from(definition: Rolling, results: Mapping[Path, Any]) -> dict[str, Any]:
     """Return the columns of a definition from those of its leaves."""
     return {
-        name: _whole((name,), over.operator, results) for name, over in definition.columns.items()
+        name: _whole((name,), over.operator, results)
+        for name, over in definition.core.columns.items()
     }
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.columns.compute import filled_columns, frame_columns, row_columns
+from slidefold.columns.expressions import completed, core_schema, with_derived
 from slidefold.columns.grouping import Sorted, sort_table, without_views
 from slidefold.columns.sources import ReaderSource, source_of
 from slidefold.columns.streaming import run_reader
 from slidefold.columns.threads import require_threads
 from slidefold.columns.values import to_arrow
+from slidefold.definition.lowering import require_no_clash
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Slide
 from slidefold.errors import ColumnError, nearest
@@ -26,18 +28,23 @@ def run(definition: Rolling, data: Any, threads: int = 1) -> Any:
     require_columns(definition, list(source.names))
     if isinstance(source, ReaderSource) and definition.slide is None:
         return run_reader(definition, source.reader, threads=threads)
-    table = without_views(source.select(definition.used))
+    read = dict.fromkeys((*definition.used, *definition.row_columns))
+    if definition.slide is not None:
+        read = dict.fromkeys(definition.used)
+    given = source.select(list(read))
+    table = with_derived(definition, without_views(given.select(list(definition.used))))
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
     filled = filled_columns(definition, source.filled)
     if definition.slide is None:
-        return source.append(row_columns(definition, ordered, threads), filled)
+        results = row_columns(definition.core, ordered, threads)
+        return source.append(completed(definition, given, results), filled)
     slide = definition.slide.slide(ordered.rows, definition.windows)
     return source.maker(filled)(slide_table(definition, ordered, slide, threads))
 
 
 def slide_table(definition: Rolling, ordered: Sorted, slide: Slide, threads: int = 1) -> Any:
     """Return the results of a slide: the keys, where its windows start and end, the columns."""
-    found = frame_columns(definition, ordered, slide.frames, threads)
+    found = frame_columns(definition.core, ordered, slide.frames, threads)
     return ends_table(definition, ordered, slide, found)
 
 
@@ -52,14 +59,16 @@ def ends_table(definition: Rolling, ordered: Sorted, slide: Slide, found: Any) -
         "window_start": to_arrow(slide.start, slide.started, kind),
         "window_end": to_arrow(slide.end, None, kind),
     }
-    return pa.table({**keys, **bounds, **found})
+    ends = {**keys, **bounds}
+    return pa.table({**ends, **completed(definition, ends, found)})
 
 
 def plan_of(definition: Rolling, schema: Any) -> TablePlan:
     """Return how a definition would run over tables of a schema; None if types are not known."""
     if schema is not None:
-        for name in {name for leaf in definition.leaves for name in leaf.operator.columns}:
+        for name in definition.inputs:
             require_column(name, schema.names)
+        schema = core_schema(definition, schema)
     return plan_table(definition, schema)
 
 
@@ -74,8 +83,9 @@ def require_column(column: str, names: Sequence[str]) -> None:
 
 def require_columns(definition: Rolling, names: Sequence[str]) -> None:
     """Refuse data that lacks an input column, or already has an output column."""
-    for column in definition.used:
+    for column in definition.required:
         require_column(column, names)
+    require_no_clash(definition, list(names))
     if definition.slide is None:
         for name in definition.columns:
             if name in names:

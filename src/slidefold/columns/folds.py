@@ -51,9 +51,15 @@ def fold(
     columns: tuple[Any, ...],
     frames: tuple[Ints, Ints],
     threads: int = 1,
+    flags: Any = None,
 ) -> Any:
-    """Fold sorted columns over frames of rows, and return an Arrow array: one result per frame."""
+    """Fold sorted columns over frames of rows, and return an Arrow array: one result per frame.
+
+    `flags` is null in rows that are not folded.
+    """
     lo, hi = frames
+    if flags is not None:
+        columns, lo, hi = _rows_kept(columns, lo, hi, present_rows((flags,)))
     enough = None
     least = plan.leaf.min_count
     if least is not None:  # the other frames are null, whatever they would give
@@ -77,7 +83,12 @@ def without_nulls(
     columns: tuple[Any, ...], lo: Ints, hi: Ints
 ) -> tuple[tuple[Any, ...], Ints, Ints]:
     """Drop rows with a null in any column, and move the frames with them."""
-    present = present_rows(columns)
+    return _rows_kept(columns, lo, hi, present_rows(columns))
+
+
+def _rows_kept(
+    columns: tuple[Any, ...], lo: Ints, hi: Ints, present: Array | None
+) -> tuple[tuple[Any, ...], Ints, Ints]:
     if present is None:
         return columns, lo, hi
     before = np.concatenate(([0], np.cumsum(present)))

@@ -38,6 +38,8 @@ def mode_of(operator: Operator, kinds: Sequence[Any]) -> str:
     ['rows', 'state', 'whole']
     """
     record = operator.record
+    if operator.flag is not None:
+        return "whole"
     if record.column == "extreme_count" and all(map(_has_order, kinds)):
         return "state"  # a number, where the rows could be all of them
     if record.column in ("spread", "decayed") and any(map(_is_wide, kinds)):

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.compute import frame_columns
+from slidefold.columns.expressions import completed, with_derived
 from slidefold.columns.grouping import no_rows, require_movable, sort_table, without_views
 from slidefold.columns.threads import SHARE
 from slidefold.definition.operators import UserOperator
@@ -57,7 +58,9 @@ def _untyped_columns(definition: Rolling) -> list[str]:
     return [
         leaf.path[0]
         for leaf in definition.leaves
-        if isinstance(leaf.operator, UserOperator) and leaf.operator.definition.state is None
+        if isinstance(leaf.operator, UserOperator)
+        and leaf.operator.definition.state is None
+        and leaf.path[0] in definition.columns
     ]
 
 
@@ -107,7 +110,7 @@ class _Stream:
         require_movable(schema)
         self.definition, self.schema = definition, schema
         self.chunk, self.threads = chunk, threads
-        self.kept = without_views(no_rows(schema).select(list(definition.used)))
+        self.kept = self._read(no_rows(schema))
         self.numbers: Ints = np.empty(0, np.int64)
         self.waiting = pa.Table.from_batches([], schema)
         self.seen = 0
@@ -132,6 +135,12 @@ class _Stream:
         if len(self.waiting) or not yielded:
             yield self._fold(len(self.waiting))
 
+    def _read(self, rows: Any) -> Any:
+        """Return the columns that are folded."""
+        return with_derived(
+            self.definition, without_views(rows.select(list(self.definition.used)))
+        )
+
     def _take(self, batch: Any) -> None:
         """Add a batch to the waiting rows, if it comes in order."""
         on = self.definition.on
@@ -154,14 +163,15 @@ class _Stream:
         definition = self.definition
         ready, self.waiting = self.waiting.slice(0, count), self.waiting.slice(count)
         past = len(self.kept)
-        read = without_views(ready.select(list(definition.used)))
-        table = pa.concat_tables([self.kept, read])
+        table = pa.concat_tables([self.kept, self._read(ready)])
         first = self.seen - len(self.waiting) - count
         numbers = np.concatenate((self.numbers, np.arange(first, first + count)))
         ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers)
         frames = {window: window.frames(ordered.rows) for window in definition.windows}
-        for name, values in frame_columns(definition, ordered, frames, self.threads).items():
-            ready = ready.append_column(name, ordered.back(values).slice(past))
+        found = frame_columns(definition.core, ordered, frames, self.threads)
+        results = {name: ordered.back(values).slice(past) for name, values in found.items()}
+        for name, values in completed(definition, ready, results).items():
+            ready = ready.append_column(name, values)
         places = needed_rows(ordered.rows, frames)
         if ordered.order is not None:
             places = np.sort(ordered.order[places])

@@ -11,6 +11,8 @@ from inspect import Parameter, signature
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from slidefold.definition.expressions import Column, Expression, Node, Result, parse
+from slidefold.definition.formula import Formula
 from slidefold.definition.operators import (
     NAMED,
     Operator,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 # Errors, each with the key where it occurred, such as columns.total.over.
 Mistakes = list[tuple[str, SlidefoldError]]
-_KEYS = ("on", "by", "every", "offset", "order", "columns")
+_KEYS = ("on", "by", "every", "offset", "order", "closed", "columns")
 _COLUMN_KEYS = (
     "operator",
     "columns",
@@ -40,8 +42,10 @@ _COLUMN_KEYS = (
     "closed",
     "min_count",
     "algorithm",
+    "where",
 )
-_PART_KEYS = ("operator", "columns", "params", "parts")
+_PART_KEYS = ("operator", "columns", "params", "parts", "where")
+_FORMULA_KEYS = ("expr", "windows")
 _WINDOWS = (
     'a duration such as "1h", a number of rows, or a table: { session = "30m" }, '
     '{ delta = 100, on = "km" }, { punctuated = "landed" }, { time = "1h" } or { rows = 100 }'
@@ -60,9 +64,37 @@ def to_dict(definition: Rolling) -> dict[str, Any]:
     if definition.order:
         order = definition.order
         saved["order"] = order if isinstance(order, str) else list(order)
-    slide = definition.slide
-    default = "right" if slide is None else slide.default_closed
-    saved["columns"] = {name: _column_out(over, default) for name, over in definition.items}
+    if definition.closed is not None:
+        saved["closed"] = definition.closed
+    default = definition.default_closed
+    saved["columns"] = {
+        name: _column_out(item, default)
+        if isinstance(item, Over)
+        else _formula_out(item, default, definition)
+        for name, item in definition.items
+    }
+    return saved
+
+
+def _formula_out(formula: Formula, default: str, definition: Rolling) -> dict[str, Any]:
+    """Return an expression of results; its windows are named beside it."""
+    names: dict[Over, str] = {}
+    taken = {*formula.node.columns(), *definition.columns}
+
+    def named(node: Node) -> Node:
+        if not isinstance(node, Result):
+            return node
+        if node.over not in names:
+            number = len(names) + 1
+            while f"w{number}" in taken:
+                number += 1
+            names[node.over] = f"w{number}"
+            taken.add(f"w{number}")
+        return Column(names[node.over])
+
+    saved: dict[str, Any] = {"expr": formula.node.replaced(named).text()}
+    if names:
+        saved["windows"] = {name: _column_out(over, default) for over, name in names.items()}
     return saved
 
 
@@ -100,7 +132,7 @@ ns, us, ms, s, m, h, d, w)
         if isinstance(arguments.get(key), Mapping):
             with _noting(mistakes, key):
                 arguments[key] = _window_in(arguments[key])
-    columns: dict[str, Over] = {}
+    columns: dict[str, Over | Formula] = {}
     tables = saved.get("columns")
     for key, table in tables.items() if isinstance(tables, Mapping) else ():
         wrong: Mistakes = []
@@ -160,8 +192,38 @@ def _column_out(over: Over, default: str) -> dict[str, Any]:
     return saved
 
 
-def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | None:
+def _formula_in(where: str, key: str, saved: Mapping[str, Any], mistakes: Mistakes) -> Any:
+    """Return an expression of results, None if there are mistakes."""
+    before = len(mistakes)
+    _require_known(where, saved, _FORMULA_KEYS, mistakes, f"{key}.")
+    node = None
+    with _noting(mistakes, f"{key}.expr"):
+        node = parse(saved["expr"])
+    windows = saved.get("windows", {})
+    if not isinstance(windows, Mapping):
+        wrong = DefinitionError(f"windows of {where} must be a table, got {short(windows)}")
+        mistakes.append((f"{key}.windows", wrong))
+        return None
+    overs = {
+        name: _column_in(name, f"{key}.windows.{name}", table, mistakes)
+        for name, table in windows.items()
+    }
+    if len(mistakes) > before or node is None:
+        return None
+
+    def named(one: Node) -> Node:
+        over = overs.get(one.name) if isinstance(one, Column) else None
+        if over is None:
+            return one
+        return over.node if isinstance(over, Formula) else Result(over)
+
+    return Formula(node.replaced(named))
+
+
+def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | Formula | None:
     where, before = f"the column {name!r}", len(mistakes)
+    if isinstance(saved, Mapping) and "expr" in saved:
+        return _formula_in(where, key, saved, mistakes)  # type: ignore[no-any-return]
     if not isinstance(saved, Mapping) or "operator" not in saved or "over" not in saved:
         error = DefinitionError(
             f'{where} needs a table such as {{ operator = "mean", columns = "price", over = "1h" }}'
@@ -198,7 +260,7 @@ def _over_in(given: Any) -> WindowKind:
 def _operator_out(operator: Operator) -> dict[str, Any]:
     if isinstance(operator, UserOperator):
         name = f"{operator.module}:{operator.qualname}"
-        return {"operator": name, "columns": list(operator.columns)}
+        return {"operator": name, "columns": _columns_out(operator), **_where_out(operator)}
     if isinstance(operator, StructOperator):
         return {
             "operator": operator.name,
@@ -206,7 +268,8 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
         }
     saved: dict[str, Any] = {"operator": operator.name}
     if operator.columns:
-        saved["columns"] = list(operator.columns)
+        saved["columns"] = _columns_out(operator)
+    saved.update(_where_out(operator))
     defaults = signature(NAMED[operator.name]).parameters
     params = {
         name: list(value) if isinstance(value, tuple) else value
@@ -218,6 +281,30 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
     return saved
 
 
+def _columns_out(operator: Operator) -> list[Any]:
+    """Return the columns of an operator: names, or tables of expressions."""
+    return [
+        {"expr": column.text()} if isinstance(column, Node) else column
+        for column in operator.columns
+    ]
+
+
+def _where_out(operator: Operator) -> dict[str, str]:
+    return {} if operator.condition is None else {"where": operator.condition.text()}
+
+
+def _input_in(where: str, given: Any) -> Any:
+    """Return a column of an operator: a name, or an expression."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping) and list(given) == ["expr"]:
+        return Expression(parse(given["expr"]))
+    raise DefinitionError(
+        f"the columns of {where} must be names, or expressions such as "
+        f'{{ expr = "price * quantity" }}, got {short(given)}'
+    )
+
+
 def _operator_in(
     where: str, saved: Any, keys: tuple[str, ...], mistakes: Mistakes, key: str
 ) -> Operator:
@@ -227,13 +314,23 @@ def _operator_in(
             f'{where} needs a table such as {{ operator = "mean", columns = "price" }}, got '
             f"{short(saved)}"
         )
+    operator = _unfiltered_in(where, saved, keys, mistakes, key)
+    if "where" not in saved:
+        return operator
+    return operator.where(Expression(parse(saved["where"])))
+
+
+def _unfiltered_in(
+    where: str, saved: Mapping[str, Any], keys: tuple[str, ...], mistakes: Mistakes, key: str
+) -> Operator:
     name = saved["operator"]
     if not isinstance(name, str | OperatorFactory):
         raise DefinitionError(f"the operator of {where} must be a name, got {short(name)}")
-    columns = saved.get("columns", [])
-    columns = [columns] if isinstance(columns, str) else columns
-    if not isinstance(columns, list | tuple) or not all(isinstance(item, str) for item in columns):
-        raise DefinitionError(f"the columns of {where} must be names, got {short(columns)}")
+    given = saved.get("columns", [])
+    given = [given] if isinstance(given, str | Mapping) else given
+    if not isinstance(given, list | tuple):
+        raise DefinitionError(f"the columns of {where} must be names, got {short(given)}")
+    columns = [_input_in(where, item) for item in given]
     if isinstance(name, OperatorFactory):
         return name(*columns)
     params = saved.get("params", {})

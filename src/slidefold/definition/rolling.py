@@ -10,7 +10,10 @@ from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from slidefold.definition.expressions import Expression, Node
 from slidefold.definition.files import from_dict, to_dict
+from slidefold.definition.formula import Formula
+from slidefold.definition.lowering import Lowered, inlined, lower, windows_in
 from slidefold.definition.operators import Operator, Over
 from slidefold.definition.operators.over import require_algorithm
 from slidefold.definition.windows import (
@@ -23,8 +26,9 @@ from slidefold.definition.windows import (
     window_suffix,
 )
 from slidefold.definition.windows.calls import written
+from slidefold.definition.windows.closed import CLOSED
 from slidefold.definition.windows.durations import plain_length
-from slidefold.errors import ColumnError, DefinitionError, nearest
+from slidefold.errors import ColumnError, DefinitionError, WindowError, nearest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
     from slidefold.live import Live
 
 _BOUNDS = ("window_start", "window_end")
-ARGUMENTS = ("on", "by", "every", "offset", "order", "columns")
+ARGUMENTS = ("on", "by", "every", "offset", "order", "closed", "columns")
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,14 @@ class Rolling:
 
     on: str
     by: tuple[str, ...]
-    items: tuple[tuple[str, Over], ...]
+    items: tuple[tuple[str, Over | Formula], ...]
     every: Given | Rows | Time | None = None
     offset: Given | Time | None = None
     order: str | tuple[str, ...] = ()
+    closed: str | None = None
     # The columns that order rows of equal time, if a larger definition has already chosen them.
     peers: tuple[str, ...] | None = field(default=None, compare=False)
+    plain: bool = field(default=False, compare=False)  # whether this is a core already
 
     def __post_init__(self) -> None:
         slide = every_of(self.every, self.offset)
@@ -77,22 +83,60 @@ class Rolling:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         object.__setattr__(self, "offset", getattr(self.offset, "range", self.offset))
         if slide is not None:
-            slide.check([over.window for _, over in self.items])
+            slide.check([over.window for over in self._overs()])
         names = [*self.by, *_BOUNDS] if slide is not None else []
         names += [name for name, _ in self.items]
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate is not None:
             raise ColumnError(f"two result columns are named {duplicate!r}: rename one of them")
-        default = "right" if slide is None else slide.default_closed
-        settled = tuple((name, over.settle(default)) for name, over in self.items)
+        settled = tuple((name, item.settle(self.default_closed)) for name, item in self.items)
         object.__setattr__(self, "items", settled)
-        for _, over in self.items:
+        for over in self._overs():
             require_algorithm(over.algorithm)
+        _ = self.core  # raises if columns refer to themselves
 
     @property
-    def columns(self) -> Mapping[str, Over]:
+    def columns(self) -> Mapping[str, Over | Formula]:
         """The new columns by name."""
         return MappingProxyType(dict(self.items))
+
+    @cached_property
+    def _lowered(self) -> Lowered:
+        return Lowered(self.items) if self.plain else lower(self)  # type: ignore[arg-type]
+
+    @cached_property
+    def core(self) -> Rolling:
+        """The definition that engines fold: operators over columns that have names."""
+        items = self._lowered.items
+        if items == self.items:
+            return self
+        return replace(self, items=items, peers=self.ties, plain=True)
+
+    @property
+    def derived(self) -> tuple[tuple[str, Node], ...]:
+        """The columns that are computed from a row before the core folds it."""
+        return self._lowered.derived
+
+    @property
+    def formulas(self) -> tuple[tuple[str, Node], ...]:
+        """The columns, made of a row and of the core's results; empty if those are the columns."""
+        return self._lowered.formulas
+
+    @cached_property
+    def row_columns(self) -> tuple[str, ...]:
+        """The columns of a row that formulas read."""
+        return self._lowered.row_columns
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The columns that the data must have."""
+        rows = self.row_columns if self.slide is None else ()
+        return tuple(dict.fromkeys((*self.used, *rows)))
+
+    def _overs(self) -> Iterator[Over]:
+        """Yield all operators over windows."""
+        for _, item in self.items:
+            yield from windows_in(item)
 
     @property
     def slide(self) -> Every | None:
@@ -104,37 +148,47 @@ class Rolling:
         """The input columns that are read: times, keys, `order`, then the operators' inputs."""
         ordering = () if isinstance(self.order, str) else self.order
         peers = self.peers or ()
-        return tuple(dict.fromkeys((self.on, *self.by, *ordering, *self._inputs(), *peers)))
+        return tuple(dict.fromkeys((self.on, *self.by, *ordering, *self.inputs, *peers)))
 
     @cached_property
     def ties(self) -> tuple[str, ...]:
         """The columns that order rows of equal time; empty if their order changes no result."""
         if self.peers is not None:
             return self.peers
-        if self.order == "input" or not any(_tells_order(over) for _, over in self.items):
+        overs = [over for _, over in self._lowered.items]
+        if self.order == "input" or not any(_tells_order(over) for over in overs):
             return ()
         # The column of a delta window must not decrease, so it is the first sort key.
-        walked = [name for _, over in self.items for name in over.window.walks]
-        rest = [name for name in self._inputs() if name != self.on and name not in self.by]
+        walked = [name for over in overs for name in over.window.walks]
+        rest = [name for name in self.inputs if name != self.on and name not in self.by]
         return tuple(dict.fromkeys((*walked, *self.order, *rest)))
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The operators over their windows; a struct yields each operator in it."""
+        """The core's operators over their windows; a struct yields each operator in it."""
         return tuple(
             Leaf((name, *path), operator, over.window, over.min_count, over.algorithm)
-            for name, over in self.items
+            for name, over in self._lowered.items
             for path, operator in over.operator.leaves()
         )
 
     @cached_property
     def windows(self) -> tuple[WindowKind, ...]:
         """The distinct windows; columns with the same window share its frames."""
-        return tuple(dict.fromkeys(over.window for _, over in self.items))
+        return tuple(dict.fromkeys(over.window for _, over in self._lowered.items))
 
-    def _inputs(self) -> Iterator[str]:
-        for _, over in self.items:
-            yield from over.columns
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of a row that operators and windows read."""
+        derived = dict(self.derived)
+        return tuple(
+            dict.fromkeys(
+                read
+                for _, over in self._lowered.items
+                for name in over.columns
+                for read in (derived[name].columns() if name in derived else (name,))
+            )
+        )
 
     @overload
     def run(self, data: Spark, **options: Unpack[SparkOptions]) -> Spark: ...
@@ -220,6 +274,8 @@ class Rolling:
     @property
     def default_closed(self) -> str:
         """The value of `closed` for windows that do not set it."""
+        if self.closed is not None:
+            return self.closed
         return "right" if self.slide is None else self.slide.default_closed
 
     def only(self, *names: str) -> Rolling:
@@ -230,14 +286,14 @@ class Rolling:
         >>> list(both.only("n").columns)
         ['n']
         """
-        items = tuple(item for item in self.items if item[0] in names)
+        items = tuple((name, inlined(name, self)) for name, _ in self.items if name in names)
         return replace(self, items=items, peers=self.ties)
 
     def __repr__(self) -> str:
         head = {"on": self.on, "by": self.by, "every": self.every, "offset": self.offset}
         arguments = [
             f"{name}={written(value[0] if isinstance(value, tuple) and len(value) == 1 else value)}"
-            for name, value in (*head.items(), ("order", self.order))
+            for name, value in (*head.items(), ("order", self.order), ("closed", self.closed))
             if value is not None and value != ()
         ]
         columns = {name: over.text(self.default_closed) for name, over in self.items}
@@ -273,8 +329,9 @@ def rolling(
     every: Given | Rows | Time | None = None,
     offset: Given | Time | None = None,
     order: str | Sequence[str] = (),
-    columns: Mapping[str, Over | Sequence[Over]] | None = None,
-    **more: Over | Sequence[Over],
+    closed: str | None = None,
+    columns: Mapping[str, Over | Expression | Sequence[Over]] | None = None,
+    **more: Over | Expression | Sequence[Over],
 ) -> Rolling:
     """Define columns over sliding windows: `name=operator.over(window)`.
 
@@ -289,9 +346,12 @@ def rolling(
     - `"window"`: one result per closed session or punctuated window.
 
     Rows of equal time see each other. If their order matters, they are sorted by the columns of
-    `order`, then by the other columns used; `order="input"` keeps the input order. Use `columns`
-    for names that are not identifiers, or that are arguments of this function. A list of windows
-    gives one column per window.
+    `order`, then by the other columns used; `order="input"` keeps the input order. `closed` is the
+    default of the time and rows windows. Use `columns` for names that are not identifiers, or that
+    are arguments of this function. A list of windows gives one column per window.
+
+    A column may also be an expression of windows and of the row's own columns, such as
+    `sf.col("amount") / sf.mean("amount").over("30d")`.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> sf.rolling(on="t", by="k", total=sf.sum("x").over(["1h", "24h"]))
@@ -307,16 +367,17 @@ def rolling(
         "every": every,
         "offset": offset,
         "order": order,
+        "closed": closed,
     }
     for name, value in (*given.items(), ("columns", columns)):
-        if isinstance(value, Operator | Over) or _is_list(value):
+        if isinstance(value, Operator | Over | Expression) or _is_list(value):
             raise DefinitionError(
                 f"{name}= is an argument of rolling: to name a column {name!r}, use "
                 f"columns={{{name!r}: ...}}"
             )
     if columns is not None and not isinstance(columns, Mapping):
         raise DefinitionError(f"columns must be a dict of columns by name, got {columns!r}")
-    named: dict[str, Over] = {}
+    named: dict[str, Any] = {}
     for argument, value in (*(columns or {}).items(), *more.items()):
         for name, over in _expanded(argument, value):
             if name in named:
@@ -329,7 +390,9 @@ def rolling(
             raise DefinitionError(f"a column name must be a non-empty string, got {name!r}")
         if isinstance(over, Operator):
             raise DefinitionError(f"the column {name!r} has no window: add one such as .over('1h')")
-        if not isinstance(over, Over):
+        if isinstance(over, Expression):
+            named[name] = Formula(over.node)
+        elif not isinstance(over, Over | Formula):
             raise DefinitionError(
                 f"the column {name!r} must be an operator over a window, such as "
                 f"sf.sum('x').over('1h'), got {over!r}{nearest(name, ARGUMENTS)}"
@@ -338,7 +401,9 @@ def rolling(
         raise DefinitionError(f"on must be the name of the time column, got {on!r}")
     keys = _names("by", by)
     ordering: str | tuple[str, ...] = "input" if order == "input" else _names("order", order)
-    return Rolling(on, keys, tuple(named.items()), every, offset, ordering)
+    if closed is not None and closed not in CLOSED:
+        raise WindowError(f"closed must be one of {', '.join(CLOSED)}, got {closed!r}")
+    return Rolling(on, keys, tuple(named.items()), every, offset, ordering, closed)
 
 
 def _is_list(value: object) -> bool:

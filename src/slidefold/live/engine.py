@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.columns.engine import require_columns, run
+from slidefold.columns.expressions import with_derived
 from slidefold.columns.grouping import no_rows, require_movable, without_runs, without_views
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
@@ -77,7 +78,15 @@ class Engine:
         self._seen = 0
         empty = without_views(empty)
         self._as_kept = empty.schema.equals(self.schema)  # no column is a view
-        program = compile_program(definition, empty.schema, self.columns, emit)
+        core = self.columns
+        if definition.core is not definition:
+            core = run(definition.core, with_derived(definition, empty)).schema
+        program = compile_program(definition, empty.schema, core, emit)
+        if program is None and definition.core is not definition:
+            raise DefinitionError(
+                "expressions and conditions in order of arrival need columns of numbers, strings, "
+                "bytes, times or decimals of up to 18 digits, and no algorithm="
+            )
         self.native: Native | None = None
         self._mode: Mode
         if program is not None:

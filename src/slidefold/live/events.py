@@ -48,15 +48,21 @@ class Events:
         kinds = [engine.schema.field(name).type for name in self.inputs]
         self.native = native if native is not None and all(map(_reads, kinds)) else None
         self.plain = native is not None and native.program.plain
+        formulas = None if native is None else native.formulas
+        if formulas is not None:
+            kinds = (*formulas.kinds, *formulas.types.values())
+            self.plain = self.plain and all(map(_reads, kinds))
+            self.plain = self.plain and all(map(is_plain, formulas.types.values()))
         walked = (name for window in definition.windows for name in window.walks)
         # Neither values nor operators run Python code, and each event has one result.
         core = None if self.native is None else self.native.core
-        direct = core is not None and self.plain and not core.calls_python
+        direct = core is not None and self.plain and not core.calls_python and formulas is None
         self.answers_at_once = direct and isinstance(self.native, NativeArrival)
         self.answer: Any = None  # answers a question natively, if that can be
         if core is not None and direct and definition.slide is None:
             self.answer = core.ask_event
-        self.needed = tuple(dict.fromkeys((*definition.by, *walked)))  # of a question
+        read = (name for name in definition.row_columns if name != definition.on)
+        self.needed = tuple(dict.fromkeys((*definition.by, *walked, *read)))  # of a question
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
         """Return an event as a dict; raise an error that names a missing or additional field."""
@@ -95,12 +101,14 @@ class Events:
         late, numbers = core.push(tuple([row[name] for name in self.inputs]), lateness)
         final = isinstance(native, NativeFinal)
         try:
-            found = self._results(len(numbers))
-            if final:
+            if not final:
+                found = self._results([row] if numbers else [])
+            else:
                 # The caller may change its event later, so that what waits is a copy.
                 mine = dict(row)
                 known = native.carried.row
-                rows = (mine if number == first else known(number) for number in numbers)
+                rows = [mine if number == first else known(number) for number in numbers]
+                found = self._results(rows)
                 found = [{**each, **new} for each, new in zip(rows, found, strict=True)]
         except BaseException:
             core.undo()
@@ -114,13 +122,25 @@ class Events:
             return LATE_ROW
         return found[0] if isinstance(native, NativeArrival) else found
 
-    def _results(self, count: int) -> list[dict[str, Any]]:
-        """Return the results of the last native call."""
+    def _results(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the results of the last native call, which answered these rows."""
         native = self.engine.native
         assert native is not None
         if self.plain:
-            return [native.core.row(row) for row in range(count)]
-        return _dicts(native.features(native.core.rows_of(count)))
+            return [self._complete(row, native.core.row(at)) for at, row in enumerate(rows)]
+        features = native.features(native.core.rows_of(len(rows)))
+        if native.formulas is not None:
+            features = native.complete(self._table(rows), features)
+        return _dicts(features)
+
+    def _complete(self, row: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of the definition for a row and the core's results."""
+        native = self.engine.native
+        assert native is not None
+        if native.formulas is None:
+            return found
+        made = native.formulas.evaluator.row({**row, **found})
+        return {name: made.get(name, found.get(name)) for name in native.names}
 
     def _by_table(self, row: dict[str, Any], lateness: int, raising: bool) -> Any:
         table = self._table([row])
@@ -162,8 +182,10 @@ class Events:
         core, inputs = native.core, self.inputs
         values = (tuple([row.get(name) for name in inputs]) for row in asked)
         if include:
-            return [core.peek_row(each) for each in values]
-        return [core.ask_row(each, now) for each in values]
+            found = [core.peek_row(each) for each in values]
+        else:
+            found = [core.ask_row(each, now) for each in values]
+        return [self._complete(row, one) for row, one in zip(asked, found, strict=True)]
 
     def ask_table(self, rows: Any, include: bool) -> dict[str, Any]:
         """Return the new columns for the rows of a table."""
@@ -195,8 +217,9 @@ class Events:
                 parts.append(pa.table(native.features(native.core.rows_of(1))))
             if parts:
                 whole = pa.concat_tables(parts).combine_chunks()
-                return dict(zip(whole.column_names, whole.columns, strict=True))
-        return native.features(native.core.ask(capsule(table), native.newest))
+                found = dict(zip(whole.column_names, whole.columns, strict=True))
+                return native.complete(table, found)
+        return native.complete(table, native.features(native.core.ask(capsule(table), native.newest)))
 
     def _require_native(self) -> Native:
         if self.engine.native is None or self.definition.slide is not None:

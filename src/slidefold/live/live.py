@@ -319,7 +319,7 @@ class Live:
 
         The columns are listed once rows have been fed, because they depend on the types.
         """
-        kept = dict.fromkeys(over.window.retention() for _, over in self.definition.items)
+        kept = dict.fromkeys(window.retention() for window in self.definition.windows)
         lines = [
             str(self.definition),
             f"emit={self.emit!r}: {WHEN[self.emit]}",

@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
+from slidefold.columns.expressions import completion
 from slidefold.columns.grouping import one_chunk, sort_table
+from slidefold.definition.expressions import Compiled
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
 from slidefold.definition.windows.sorted_rows import Ints
@@ -175,8 +177,40 @@ class Native:
         self.definition, self.program, self.empty = definition, program, empty
         self.core = _native.EngineCore(program.native)
         self.names = list(definition.columns)
+        self.formulas = self._formulas()
         self.clock, _ = counted(definition.on, pa.array([], empty.schema.field(definition.on).type))
         self.carried = Carried(empty)
+
+    def _formulas(self) -> Compiled | None:
+        """Return the program that makes columns of rows and results; None if there is none."""
+        definition = self.definition
+        if not definition.formulas:
+            return None
+        kinds = {name: array.type for name, array in self._ends().items()}
+        if definition.slide is None:
+            kinds = {name: self.empty.schema.field(name).type for name in definition.row_columns}
+        results = self.features(self.core.rows_of(0))
+        return completion(definition, {**kinds, **{n: array.type for n, array in results.items()}})
+
+    def _ends(self) -> dict[str, Any]:
+        """Return empty columns of keys and bounds, as results with every= have them."""
+        kind = self.empty.schema.field(self.definition.on).type
+        kind = pa.int64() if pa.types.is_integer(kind) else kind
+        keys = {name: self.empty[name] for name in self.definition.by}
+        return {**keys, **{name: pa.array([], kind) for name in ("window_start", "window_end")}}
+
+    def complete(self, rows: Any, features: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of the definition for rows and the core's results."""
+        formulas = self.formulas
+        if formulas is None:
+            return features
+        read = {name: rows[name] for name in self.definition.row_columns}
+        made = formulas.columns(pa.table({**read, **features}))
+        return {name: made.get(name, features.get(name)) for name in self.names}
+
+    def joined(self, rows: Any, features: dict[str, Any], result: Any = None) -> Any:
+        """Return a table of rows and the columns of the definition."""
+        return _with(rows, self.complete(rows, features), result)
 
     # ---- what an engine asks
 
@@ -302,7 +336,7 @@ class NativeFinal(Native):
 
     def paired(self, rows: Any, features: dict[str, Any]) -> Any:
         """Return rows with their features."""
-        return _with(rows, features, self.result)
+        return self.joined(rows, features, self.result)
 
     def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
         """Keep the rows that wait."""
@@ -324,7 +358,7 @@ class NativeArrival(Native):
         """Return the new rows."""
         if len(numbers) != len(rows) or (len(rows) > 1 and (np.diff(numbers) != 1).any()):
             rows = rows.take(pa.array(numbers))
-        return _with(rows, features, self.result), _nothing
+        return self.joined(rows, features, self.result), _nothing
 
 
 class LastResults(Native):
@@ -357,7 +391,7 @@ class NativeChange(LastResults, NativeFinal):
         """Start from an empty table with the columns of the rows to come."""
         super().__init__(definition, empty, program)
         features = self.features(self.core.rows_of(0))
-        self.last = self.next = last_columns(definition, _with(empty, features))
+        self.last = self.next = last_columns(definition, self.joined(empty, features))
 
     def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the rows that have become final and changed."""
@@ -383,7 +417,7 @@ class NativeChange(LastResults, NativeFinal):
             rows = rows.take(pa.array(own))
             if found is not None:
                 features = {name: each.take(pa.array(found)) for name, each in features.items()}
-        results = _with(rows, features)
+        results = self.joined(rows, features)
         by_time = np.argsort(times_of(results, definition.on), kind="stable")
         results = results.take(pa.array(by_time))
         emitted, self.next = changed_results(definition, self.last, results)
@@ -429,7 +463,7 @@ class NativeRevise(Native):
             self.results = self.results.filter(pa.array(stays)).combine_chunks()
 
     def _folded(self, rows: Any, features: Any) -> Any:
-        return _first_revision(_with(rows, features))
+        return _first_revision(self.joined(rows, features))
 
     def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
         """Keep the rows whose results can still change."""
@@ -483,7 +517,8 @@ class NativeEnds(Native):
 
     def emitted(self, rows: Any, first: int, late: Any, numbers: Any, features: Any) -> Emitted:
         """Return the results that are ready."""
-        return self.paired(pa.table({**self.ends(numbers), **features}))
+        ends = self.ends(numbers)
+        return self.paired(pa.table({**ends, **self.complete(ends, features)}))
 
     def paired(self, results: Any) -> Emitted:
         """Return what comes out of the results that are ready."""
@@ -492,11 +527,9 @@ class NativeEnds(Native):
     @property
     def none(self) -> Any:
         """Return an empty table of results."""
-        kind = self.empty.schema.field(self.definition.on).type
-        kind = pa.int64() if pa.types.is_integer(kind) else kind
-        keys = {name: self.empty[name] for name in self.definition.by}
-        bounds = {name: pa.array([], kind) for name in ("window_start", "window_end")}
-        return pa.table({**keys, **bounds, **self.features(self.core.rows_of(0))})
+        ends = self._ends()
+        features = self.complete(ends, self.features(self.core.rows_of(0)))
+        return pa.table({**ends, **features})
 
     def horizon(self) -> int | None:
         """Return a time up to which no row is needed any more."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from slidefold.columns.expressions import core_schema, derivation
 from slidefold.columns.objects import (
     bayes_counts,
     frequent_structs,
@@ -132,8 +133,9 @@ class _Builder:
     ) -> None:
         """Add an output of a part over the leaf's window, of an Arrow type."""
         window = self.window(leaf.window)
-        if presence < 0 and leaf.min_count:  # nulls that are kept do not count
-            presence = self.presence(leaf.operator.columns)
+        if leaf.operator.keeps_nulls and leaf.min_count:  # nulls that are kept do not count
+            flag = leaf.operator.flag
+            presence = self.presence((*leaf.operator.columns, *(() if flag is None else (flag,))))
         counts = -1
         if presence >= 0:
             counts = _place(window["parts"], self.count(presence))
@@ -281,8 +283,10 @@ def _counted(build: _Builder, leaf: Leaf, kind: Any) -> None:
 
 def _value(build: _Builder, leaf: Leaf, name: str) -> tuple[list[int], int]:
     """Return the stored words of a column, with flags if nulls are kept, and the presence."""
+    flag = leaf.operator.flag
     if leaf.operator.keeps_nulls:
-        return [build.stored(name), build.stored(name, "flag")], -1
+        presence = -1 if flag is None else build.presence((flag,))
+        return [build.stored(name), build.stored(name, "flag")], presence
     return [build.stored(name)], build.presence((name,))
 
 
@@ -697,11 +701,16 @@ def compile_program(definition: Rolling, schema: Any, target: Any, emit: str) ->
 def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Program:
     on = definition.on
     clock, _ = counted(on, pa.array([], schema.field(on).type))
+    given = schema
+    derived = derivation(definition, given)
+    schema = core_schema(definition, given)
     build = _Builder(definition, schema, target, clock)
     build.input(on)
-    for name in definition.used:
+    for name in (*definition.used, *(derived.inputs if derived is not None else ())):
         if not _readable(build.kind(name)):
             raise _UnsupportedError
+        build.input(name)
+    for name, _ in definition.derived:
         build.input(name)
     rows = [name for name in definition.used if name != on and name not in definition.by]
     # Each column is kept as it is, for saved states, with a bit that tells whether it has a value.
@@ -748,12 +757,15 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
         "inputs": [
             {
                 "name": name,
-                "column": schema.get_field_index(name),
+                "column": given.get_field_index(name),
                 "type": pa.field("", schema.field(name).type).__arrow_c_schema__(),
             }
             for name in build.inputs
         ],
-        "fields": list(schema.names),
+        "derived": None
+        if derived is None
+        else {**derived.native(), "from": [build.input(name) for name in derived.inputs]},
+        "fields": list(given.names),
         "time": build.input(on),
         "keys": [build.input(name) for name in definition.by],
         "columns": build.columns,
@@ -766,7 +778,8 @@ def _compiled(definition: Rolling, schema: Any, target: Any, emit: str) -> Progr
         "waits": emit in ("final", "change"),
         "again": emit == "revise",
     }
-    return Program(native, build.results, tuple(build.inputs), reach, build.plain)
+    inputs = tuple(name for name in build.inputs if name in given.names)
+    return Program(native, build.results, inputs, reach, build.plain)
 
 
 def _counts_first(window: dict[str, Any], parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -810,7 +823,7 @@ def _readable(kind: Any) -> bool:
 
 def columns_of(definition: Rolling, arrays: Iterator[Any]) -> dict[str, Any]:
     """Return the columns of a definition, given the arrays of its outputs in order."""
-    return {name: _column(over.operator, arrays) for name, over in definition.items}
+    return {name: _column(over.operator, arrays) for name, over in definition.core.columns.items()}
 
 
 def _column(operator: Operator, arrays: Iterator[Any]) -> Any:

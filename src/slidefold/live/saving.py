@@ -14,7 +14,7 @@ from slidefold.state import Known, field, operator_header
 
 def identity(definition: Rolling) -> dict[str, Any]:
     """Describe a definition and its operators with their versions."""
-    operators = {name: operator_header(over.operator) for name, over in definition.items}
+    operators = {name: operator_header(over.operator) for name, over in definition.core.items}
     # The definition is text, because a header sorts its keys and columns have an order.
     return {"definition": json.dumps(definition.to_dict()), "operators": _plain(operators)}
 
@@ -54,7 +54,7 @@ def _with_operators(saved: Any, known: Known) -> Any:
     if not isinstance(saved, dict):
         return saved
     described = {
-        key: _operators_in(value, known) if key in ("columns", "parts") else value
+        key: _operators_in(value, known) if key in ("columns", "parts", "windows") else value
         for key, value in saved.items()
     }
     name = saved.get("operator")

@@ -49,8 +49,9 @@ def check_against(
     if not isinstance(definition.order, str):
         _require("features.order", definition.order, names, mistakes)
     places = _places(table)
-    for name, over in definition.items:
-        _require(places[name], over.columns, names, mistakes)
+    alone = {name: definition.only(name) for name, _ in definition.items}
+    for name, _ in definition.items:
+        _require(places[name], _read(alone[name]), names, mistakes)
     if mistakes.at("features") or mistakes.at("source"):
         return None
     # A run over an empty table finds every wrong type: of times and keys, then column by column.
@@ -58,13 +59,19 @@ def check_against(
     head: dict[str, Any] = {"on": definition.on, "by": definition.by, "order": definition.order}
     probe = rolling(**head, columns={f"n{''.join(names)}": count().over(1)})
     _try(probe, empty, "features.on", _hint((definition.on,), schema, format), mistakes)
-    for name, over in definition.items if not mistakes.at("features") else ():
-        hint = _hint(over.columns, schema, format)
-        _try(rolling(**head, columns={name: over}), empty, places[name], hint, mistakes)
+    for name, _ in definition.items if not mistakes.at("features") else ():
+        hint = _hint(_read(alone[name]), schema, format)
+        single = rolling(**head, columns=dict(alone[name].columns))
+        _try(single, empty, places[name], hint, mistakes)
     if mistakes.at("features"):
         return None
     results = _try(definition, empty, "features", ("", ""), mistakes)
     return None if results is None else results.schema
+
+
+def _read(definition: Rolling) -> tuple[str, ...]:
+    """Return the columns that operators, windows and formulas read."""
+    return tuple(dict.fromkeys((*definition.inputs, *definition.row_columns)))
 
 
 def _try(

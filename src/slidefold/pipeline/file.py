@@ -169,8 +169,7 @@ def _check_removable(settings: Stream, sink: Sink, mistakes: Mistakes) -> None:
 
 def _required(features: Rolling) -> tuple[str, ...]:
     """Return the columns that must have a value in every row: times and distances."""
-    windows = [over.window for _, over in features.items]
-    distances = [name for window in windows for name in window.walks]
+    distances = [name for window in features.windows for name in window.walks]
     return tuple(dict.fromkeys((features.on, *distances)))
 
 

@@ -88,6 +88,6 @@ def _fails(definition: Rolling, table: Any, again: Again, error: Exception) -> b
         again(definition, table)
     except type(error):
         return True
-    except SlidefoldError:
+    except (SlidefoldError, KeyError):  # a part of it has no place in the chunk
         return False
     return False

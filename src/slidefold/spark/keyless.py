@@ -23,6 +23,7 @@ from pyspark.sql import functions as fn
 
 from slidefold.columns import run
 from slidefold.columns.chunked import Part, Summary, fold_chunk, modes, summarize, wants_order
+from slidefold.columns.expressions import core_schema
 from slidefold.columns.layout import Layout, can_cut, needs_middles, total_counts
 from slidefold.columns.spans import LEAST, MOST, balanced_cuts
 from slidefold.definition.rolling import Rolling
@@ -78,7 +79,7 @@ def can_chunk(definition: Rolling) -> bool:
 
 def why_whole(definition: Rolling) -> str:
     """Explain why a definition cannot run in chunks of time."""
-    for name, over in definition.columns.items():
+    for name, over in definition.core.columns.items():
         if not (over.window.in_time or over.window.last_rows):
             return f"{name!r} slides over {over.window}, whose windows may cross any cut"
         if over.window.last_rows and definition.slide is not None and definition.slide.in_time:
@@ -133,7 +134,8 @@ def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
         mode = dict.fromkeys(mode, "whole")
     elif any(window.last_rows for window in windows):
         bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
-    layout = Layout(task.definition, task.given, clock, tuple(cuts), newest, mode, bins)
+    schema = core_schema(task.definition, task.given)
+    layout = Layout(task.definition, schema, clock, tuple(cuts), newest, mode, bins)
     if needs_middles(layout):
         return _first_pass(task, layout, rows, oldest)
     layout = _counted(task, layout, rows)

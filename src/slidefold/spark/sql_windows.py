@@ -30,6 +30,10 @@ def require_over(definition: Rolling, given: Any) -> None:
     if definition.slide is not None:
         raise DefinitionError("engine='spark' gives one result per row: leave every= out")
     for name, over in definition.columns.items():
+        if not isinstance(over, Over) or definition.core.columns.get(name) != over:
+            raise DefinitionError(
+                f"engine='spark' cannot compute {name!r}: it folds or makes an expression"
+            )
         why = _reason(over, given)
         if why:
             raise DefinitionError(f"engine='spark' cannot compute {name!r}: {why}")

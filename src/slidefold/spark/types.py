@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_string
 
 from slidefold.columns import run
-from slidefold.definition.operators import UserOperator
+from slidefold.definition.operators import Over, UserOperator
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import DataError, DefinitionError, ValueTypeError
 
@@ -114,8 +114,11 @@ def _declared_type(name: str, given: Any) -> Any:
 
 def _probed(definition: Rolling, name: str, schema: Any) -> Any:
     """Return the type of a column that a run over an empty table does not give."""
-    operator = definition.columns[name].operator
-    if all(pa.types.is_null(schema.field(column).type) for column in operator.columns):
+    item = definition.columns[name]
+    if not isinstance(item, Over):
+        return pa.null()
+    operator = item.operator
+    if all(pa.types.is_null(schema.field(column).type) for column in item.columns):
         return pa.null()
     if any(isinstance(leaf, UserOperator) for _, leaf in operator.leaves()):
         raise DefinitionError(

@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from inspect import signature
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
 from slidefold import _native
+from slidefold.definition.expressions.face import Expression, node_of
+from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
 from slidefold.definition.operators.over import Over, over, over_each
 from slidefold.definition.operators.record import NAMED, RECORDS, Record
 from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
 from slidefold.definition.windows import WindowKind
 from slidefold.definition.windows.calls import call
-from slidefold.errors import OperatorError, ValueTypeError, nearest
+from slidefold.errors import DefinitionError, OperatorError, ValueTypeError, nearest
 
 Param = int | float | str | tuple[float, ...]
 
@@ -38,11 +40,12 @@ class Operator:
     """An operator: how to fold values. Create one with a function such as `slidefold.sum`."""
 
     name: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[Any, ...] = ()  # names; expressions until the definition is lowered
     dtype: str = "float64"
     key_dtype: str = "float64"
     params: tuple[tuple[str, Param], ...] = ()
     variant: str = ""
+    condition: Node | None = None  # which rows are folded
 
     @property
     def record(self) -> Record:
@@ -127,6 +130,40 @@ class Operator:
         """The algebraic properties, as the native code declares them."""
         return Traits(**_native.operator_traits(self))
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of a row that it reads, those of expressions and conditions included."""
+        nodes = [column if isinstance(column, Node) else Column(column) for column in self.columns]
+        if self.condition is not None:
+            nodes.append(self.condition)
+        return tuple(dict.fromkeys(name for node in nodes for name in node.columns()))
+
+    @property
+    def flag(self) -> str | None:
+        """The column that has a value in the rows to fold; None if nulls tell which they are."""
+        return self.condition.name if isinstance(self.condition, Column) else None
+
+    def where(self, condition: Expression | str) -> Self:
+        """Fold only the rows that fulfil a condition; where it is null, a row is left out.
+
+        A string is the name of a boolean column. The condition never moves a window: rows that do
+        not fulfil it still count for rows windows and sessions. `min_count` counts the others.
+
+        >>> import slidefold as sf
+        >>> sf.count().where(sf.col("amount") > 100).over("1h")
+        sf.count().where(sf.col('amount') > 100).over('1h')
+        """
+        node = Column(condition) if isinstance(condition, str) else node_of(condition)
+        _require_row(node, "where")
+        if isinstance(node, Literal):
+            raise ValueTypeError(
+                f"where takes a condition such as sf.col('x') > 0, or the name of a boolean "
+                f"column, got {condition!r}"
+            )
+        if self.condition is not None:
+            node = Call("and", (self.condition, node))
+        return replace(self, condition=node)
+
     @overload
     def over(
         self,
@@ -172,7 +209,20 @@ class Operator:
         return over(self, window, closed, min_count, algorithm)
 
     def __repr__(self) -> str:
-        return call(f"sf.{self.name}", *self.columns, **self._non_defaults())
+        return self._with_condition(
+            call(f"sf.{self.name}", *self._shown_columns(), **self._non_defaults())
+        )
+
+    def _shown_columns(self) -> list[Any]:
+        """Return the columns as `call` writes them: expressions as source code."""
+        return [Expression(c) if isinstance(c, Node) else c for c in self.columns]
+
+    def _with_condition(self, text: str) -> str:
+        if self.condition is None:
+            return text
+        plain = isinstance(self.condition, Column)
+        written = repr(self.condition.name) if plain else self.condition.code()  # type: ignore[attr-defined]
+        return f"{text}.where({written})"
 
     def _non_defaults(self) -> dict[str, Any]:
         """Return the parameters and types that differ from the defaults of the function."""
@@ -185,15 +235,36 @@ class Operator:
         }
 
 
-def columns_of(*columns: str | None) -> tuple[str, ...]:
-    """Check the column names of an operator; live windows need none."""
-    given = tuple(column for column in columns if column is not None)
-    for column in given:
-        if not isinstance(column, str):
-            raise ValueTypeError(f"a column name must be a string, got {column!r}")
+def columns_of(*columns: str | Expression | None) -> tuple[Any, ...]:
+    """Check the columns of an operator, names or expressions; live windows need none."""
+    given = tuple(_column_of(column) for column in columns if column is not None)
     if given and len(given) != len(columns):
         raise OperatorError(f"expected {len(columns)} columns, got {len(given)}: {given}")
     return given
+
+
+def _column_of(column: object) -> str | Node:
+    if isinstance(column, str):
+        return column
+    if isinstance(column, Over):
+        raise DefinitionError(
+            f"an operator folds columns of rows, got {column!r}: results cannot be folded again"
+        )
+    if not isinstance(column, Expression):
+        raise ValueTypeError(
+            f"a column must be a name or an expression such as sf.col('x') * 2, got {column!r}"
+        )
+    node = column.node
+    _require_row(node, "an operator")
+    return node.name if isinstance(node, Column) else node
+
+
+def _require_row(node: Node, what: str) -> None:
+    window = next((one for one in node.walk() if isinstance(one, Result)), None)
+    if window is not None:
+        raise DefinitionError(
+            f"{what} takes columns of rows, got {window.code()}: results cannot be folded again"
+        )
 
 
 def dtype_of(dtype: str, operator: str, *, second: bool = False) -> str:

@@ -8,6 +8,8 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from slidefold import _native
+from slidefold.definition.expressions.face import Combined
+from slidefold.definition.expressions.nodes import Node, Result
 from slidefold.definition.windows import WindowKind, window_of, window_suffix
 from slidefold.errors import DefinitionError, PairError, nearest
 
@@ -27,8 +29,13 @@ def require_algorithm(algorithm: str | None) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Over:
-    """An operator over a window. Create one with the operator's `over` method."""
+class Over(Combined):
+    """An operator over a window. Create one with the operator's `over` method.
+
+    It can be combined with others and with columns of the row: `sf.max("x").over("1h") -
+    sf.min("x").over("1h")`. `==` compares two of them as values; to compare their results, use
+    `(a - b) == 0`.
+    """
 
     operator: Operator
     window: WindowKind
@@ -38,7 +45,12 @@ class Over:
     @property
     def columns(self) -> tuple[str, ...]:
         """The input columns: first those of the operator, then those of the window."""
-        return tuple(dict.fromkeys((*self.operator.columns, *self.window.columns)))
+        read = (name for _, leaf in self.operator.leaves() for name in leaf.inputs)
+        return tuple(dict.fromkeys((*read, *self.window.columns)))
+
+    def result(self) -> Node:
+        """Return the result as a part of an expression."""
+        return Result(self)
 
     def settle(self, closed: str) -> Over:
         """Set `closed` of the window, unless the user has set it."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from keyword import iskeyword
-from typing import Any
+from typing import Any, Self
 
 from slidefold.definition.operators.base import Operator
 from slidefold.definition.operators.record import Record
@@ -31,6 +31,11 @@ class StructOperator(Operator):
         for name, part in self.parts:
             for path, leaf in part.leaves():
                 yield (name, *path), leaf
+
+    def where(self, condition: Any) -> Self:
+        """Fold only the rows that fulfil a condition, in all parts."""
+        parts = tuple((name, part.where(condition)) for name, part in self.parts)
+        return replace(self, parts=parts)
 
     @property
     def native_params(self) -> dict[str, Any]:
@@ -77,5 +82,7 @@ def struct(**parts: Operator) -> StructOperator:
             raise OperatorError(
                 f"{name} of struct must be an operator such as slidefold.max('x'), got {part!r}"
             )
+        if any(leaf.record.expands is not None for _, leaf in part.leaves()):
+            raise OperatorError(f"struct cannot hold {part!r}: give it a column of its own")
     columns = dict.fromkeys(column for part in parts.values() for column in part.columns)
     return StructOperator("struct", tuple(columns), dtype="any", parts=tuple(parts.items()))

@@ -40,6 +40,9 @@ class Record:
     rows: bool = False  # whether it counts rows if it has no column
     never_null: bool = False  # whether an empty window has a result that is not null
 
+    # ---- in definitions
+    expands: Callable[..., Any] | None = None  # makes it an expression of other operators
+
     # ---- over columns
     column: str = "numbers"  # the fold, see columns/folds.py
     reads: str = "numbers"  # or compared, hashed, truths, bits, labels: see columns/reading.py

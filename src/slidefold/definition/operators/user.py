@@ -64,7 +64,7 @@ class UserOperator(Operator):
         return self.native_name == "compiled"
 
     def __repr__(self) -> str:
-        return call(self.name, *self.columns)
+        return self._with_condition(call(self.name, *self._shown_columns()))
 
 
 class OperatorFactory:

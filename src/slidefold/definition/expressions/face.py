@@ -1,0 +1,208 @@
+"""What users write: `sf.col("amount") / sf.mean("amount").over("30d")`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from slidefold.definition.expressions.nodes import LITERALS, Call, Column, Literal, Node
+from slidefold.errors import DefinitionError, ValueTypeError, nearest
+
+# The types that `cast` takes.
+CASTS = ("int64", "float64", "bool", "string")
+
+
+class Combined:
+    """Arithmetic, comparisons and conditions; each returns an expression."""
+
+    def __add__(self, other: object) -> Expression:
+        return _call("add", self, other)
+
+    def __radd__(self, other: object) -> Expression:
+        return _call("add", other, self)
+
+    def __sub__(self, other: object) -> Expression:
+        return _call("subtract", self, other)
+
+    def __rsub__(self, other: object) -> Expression:
+        return _call("subtract", other, self)
+
+    def __mul__(self, other: object) -> Expression:
+        return _call("multiply", self, other)
+
+    def __rmul__(self, other: object) -> Expression:
+        return _call("multiply", other, self)
+
+    def __truediv__(self, other: object) -> Expression:
+        return _call("divide", self, other)
+
+    def __rtruediv__(self, other: object) -> Expression:
+        return _call("divide", other, self)
+
+    def __floordiv__(self, other: object) -> Expression:
+        return _call("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: object) -> Expression:
+        return _call("floor_divide", other, self)
+
+    def __mod__(self, other: object) -> Expression:
+        return _call("modulo", self, other)
+
+    def __rmod__(self, other: object) -> Expression:
+        return _call("modulo", other, self)
+
+    def __lt__(self, other: object) -> Expression:
+        return _call("less", self, other)
+
+    def __le__(self, other: object) -> Expression:
+        return _call("at_most", self, other)
+
+    def __gt__(self, other: object) -> Expression:
+        return _call("greater", self, other)
+
+    def __ge__(self, other: object) -> Expression:
+        return _call("at_least", self, other)
+
+    def __and__(self, other: object) -> Expression:
+        return _call("and", self, other)
+
+    def __rand__(self, other: object) -> Expression:
+        return _call("and", other, self)
+
+    def __or__(self, other: object) -> Expression:
+        return _call("or", self, other)
+
+    def __ror__(self, other: object) -> Expression:
+        return _call("or", other, self)
+
+    def __invert__(self) -> Expression:
+        return _call("not", self)
+
+    def __neg__(self) -> Expression:
+        return _call("negate", self)
+
+    def __abs__(self) -> Expression:
+        return self.abs()
+
+    def is_in(self, values: Iterable[Any]) -> Expression:
+        """Tell whether the value is one of some constants; null gives null.
+
+        >>> import slidefold as sf
+        >>> sf.col("status").is_in(["declined", "failed"])
+        sf.col('status').is_in(['declined', 'failed'])
+        """
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise ValueTypeError(f"is_in takes a list of values, got {values!r}")
+        given = [node_of(value) for value in values]
+        wrong = next((node for node in given if not isinstance(node, Literal)), None)
+        if wrong is not None or any(node.value is None for node in given):  # type: ignore[attr-defined]
+            raise ValueTypeError("is_in takes a list of constants that are not None")
+        return Expression(Call("is_in", (node_of(self), *given)))
+
+    def is_null(self) -> Expression:
+        """Tell whether there is no value."""
+        return _call("is_null", self)
+
+    def fill_null(self, value: object) -> Expression:
+        """Replace nulls by a constant, or by the value of another expression."""
+        return _call("fill_null", self, value)
+
+    def abs(self) -> Expression:
+        """Return the absolute value."""
+        return _call("abs", self)
+
+    def log(self) -> Expression:
+        """Return the natural logarithm, a float."""
+        return _call("log", self)
+
+    def cast(self, kind: str) -> Expression:
+        """Return the value in another type: "int64", "float64", "bool" or "string"."""
+        if kind not in CASTS:
+            hint = nearest(kind, CASTS) or f"; choose one of {', '.join(CASTS)}"
+            raise ValueTypeError(f"cast takes the name of a type, got {kind!r}{hint}")
+        return Expression(Call("cast", (node_of(self),), kind))
+
+
+class Expression(Combined):
+    """A small expression of one row. Create one with `slidefold.col`.
+
+    >>> import slidefold as sf
+    >>> sf.col("price") * sf.col("qty") > 100
+    (sf.col('price') * sf.col('qty')) > 100
+    """
+
+    __slots__ = ("node",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, node: Node) -> None:
+        """Wrap a tree."""
+        self.node = node
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return _call("equal", self, other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return _call("not_equal", self, other)
+
+    def __bool__(self) -> bool:
+        raise ValueTypeError(
+            "an expression has no truth value before it runs: combine conditions with & | ~ "
+            "instead of and, or, not"
+        )
+
+    def __repr__(self) -> str:
+        return self.node.code()
+
+
+def col(name: str) -> Expression:
+    """Refer to a column of the row, for an expression.
+
+    An expression may be what an operator folds, the condition of `where`, or a new column made of
+    results.
+
+    >>> import slidefold as sf
+    >>> sf.rolling(
+    ...     on="ts",
+    ...     declined=sf.count().where(sf.col("status") == "declined").over("1h"),
+    ...     ratio=sf.col("amount") / sf.mean("amount").over("30d"),
+    ... )
+    sf.rolling(
+        on='ts',
+        declined=sf.count().where(sf.col('status') == 'declined').over('1h'),
+        ratio=sf.col('amount') / sf.mean('amount').over('30d'),
+    )
+    """
+    if not isinstance(name, str):
+        raise ValueTypeError(f"a column name must be a string, got {name!r}")
+    return Expression(Column(name))
+
+
+def node_of(given: object) -> Node:
+    """Return the tree of an expression, a window or a constant."""
+    if isinstance(given, Node):
+        return given
+    if isinstance(given, Expression):
+        return given.node
+    if isinstance(given, Combined):  # an operator over a window
+        return given.result()  # type: ignore[attr-defined, no-any-return]
+    if isinstance(given, np.generic):
+        given = given.item()
+    if given is None or isinstance(given, LITERALS):
+        if isinstance(given, int) and not isinstance(given, bool) and not -(2**63) <= given < 2**63:
+            raise ValueTypeError("an integer in an expression must fit in 64 bits")
+        return Literal(given)
+    over = getattr(given, "over", None)
+    if callable(over):
+        raise DefinitionError(f"{given!r} needs a window: add .over(...)")
+    raise ValueTypeError(f"an expression cannot hold {given!r}")
+
+
+def _call(function: str, *given: object) -> Expression:
+    nodes = tuple(node_of(one) for one in given)
+    if function in ("equal", "not_equal") and any(
+        isinstance(node, Literal) and node.value is None for node in nodes
+    ):
+        raise ValueTypeError("a comparison with None is always null: use is_null()")
+    return Expression(Call(function, nodes))
