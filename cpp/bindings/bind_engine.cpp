@@ -131,6 +131,7 @@ struct EngineCore {
   std::vector<const Input*> derived_from;
   std::unique_ptr<Engine> engine;
   std::vector<std::unique_ptr<Output>> outputs;
+  std::vector<Output*> ranked;     // those that need the own values of rows
   std::vector<std::string> names;  // of the outputs
   std::vector<nb::str> keys;       // the same as Python objects
   std::vector<std::unique_ptr<Counts>> counters;
@@ -194,6 +195,18 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
   const auto presence = nb::cast<std::int64_t>(nb::object(given["presence"]));
   const std::uint32_t bit = presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence);
   if (kind == "walk") return engine::walking_part(columns, bit);
+  if (kind == "tally") {
+    const auto keys = at<std::string>(given, "keys");
+    const bool ordered = at<bool>(given, "ordered");
+    const auto part = [&](auto of) {
+      using Keys = decltype(of);
+      return ordered ? engine::count_part<Keys, true>(columns[0], bit)
+                     : engine::count_part<Keys, false>(columns[0], bit);
+    };
+    if (keys == "real") return part(engine::RealKeys{});
+    if (keys == "text") return part(TextKeys{});
+    return part(engine::WholeKeys{});
+  }
   if (kind == "order") {
     const auto keys = at<std::string>(given, "keys");
     if (keys == "real") return engine::order_part<engine::RealKeys>(columns[0], bit);
@@ -268,12 +281,18 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
   auto output = std::make_unique<Output>();
   const auto source = at<std::string>(given, "source");
   using Source = Output::Source;
-  output->source = source == "count"      ? Source::kCount
-                   : source == "quantile" ? Source::kQuantile
-                   : source == "collect"  ? Source::kCollect
-                   : source == "distinct" ? Source::kDistinct
-                   : source == "concat"   ? Source::kConcat
-                                          : Source::kFold;
+  output->source = source == "count"         ? Source::kCount
+                   : source == "quantile"    ? Source::kQuantile
+                   : source == "rank"        ? Source::kRank
+                   : source == "unique"      ? Source::kUnique
+                   : source == "entropy"     ? Source::kEntropy
+                   : source == "mode"        ? Source::kMode
+                   : source == "frequent"    ? Source::kFrequent
+                   : source == "frequencies" ? Source::kFrequencies
+                   : source == "collect"     ? Source::kCollect
+                   : source == "distinct"    ? Source::kDistinct
+                   : source == "concat"      ? Source::kConcat
+                                             : Source::kFold;
   output->least = at<std::uint64_t>(given, "least");
   output->scale = at<double>(given, "scale");
   output->times = at<std::int64_t>(given, "times");
@@ -302,6 +321,20 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
     output->between_whole = at<bool>(given, "between_whole");
     output->between_reals = at<bool>(given, "between_reals");
     output->decimals = at<std::int32_t>(given, "decimals");
+  }
+  if (output->source == Source::kRank) {
+    const auto ties = at<std::string>(given, "ties");
+    output->ties = ties == "min"   ? Output::Ties::kLeast
+                   : ties == "max" ? Output::Ties::kMost
+                                   : Output::Ties::kMean;
+    output->share = at<bool>(given, "share");
+    output->own_input = at<std::uint32_t>(given, "own_input");
+    output->own_stored = at<std::uint32_t>(given, "own_stored");
+    output->own_presence = at<std::uint32_t>(given, "own_presence");
+    core.ranked.push_back(output.get());
+  }
+  if (output->source == Source::kFrequent || output->source == Source::kFrequencies) {
+    output->k = at<std::size_t>(given, "k");
   }
   core.names.push_back(at<std::string>(given, "name"));
   core.keys.push_back(nb::str(core.names.back().data(), core.names.back().size()));
@@ -501,7 +534,26 @@ void build(EngineCore& core, nb::dict given) {
 
 void reset(EngineCore& core, std::size_t rows) {
   for (const auto& output : core.outputs) output->reset(rows);
+  for (Output* output : core.ranked) {
+    output->own.assign(rows, 0);
+    output->has_own.assign(rows, 0);
+  }
   for (const auto& counts : core.counters) counts->found.assign(rows, 0);
+}
+
+// The own value of a row that is answered, from where the row is stored or from the inputs.
+void see_own(EngineCore& core, std::size_t out, const engine::Leaf* leaf, std::int32_t i) {
+  for (Output* output : core.ranked) {
+    output->own[out] = leaf->column(output->own_stored)[i];
+    output->has_own[out] = core.engine->nodes().present(leaf, i, output->own_presence) ? 1 : 0;
+  }
+}
+void see_own(EngineCore& core, std::size_t out, std::size_t row) {
+  for (Output* output : core.ranked) {
+    const Input& input = core.inputs.inputs[output->own_input];
+    output->own[out] = core.inputs.stored_word(output->own_stored, row);
+    output->has_own[out] = input.valid[row];
+  }
 }
 
 // From the first null on, the values of windows are counted.
@@ -552,6 +604,8 @@ void answer_due(EngineCore& core, Time until, Answered& answered) {
     Time time;
     std::uint32_t place;
     Word number;
+    const engine::Leaf* leaf;
+    std::int32_t at;
   };
   std::vector<Row> rows;
   rows.reserve(due.size());
@@ -561,7 +615,7 @@ void answer_due(EngineCore& core, Time until, Answered& answered) {
     engine.each_row(slot, engine.answered(slot), core.groups.rows(g).size(),
                     [&](const engine::Leaf* leaf, std::int32_t i) {
                       rows.push_back({leaf->times()[i], static_cast<std::uint32_t>(rows.size()),
-                                      leaf->column(column)[i]});
+                                      leaf->column(column)[i], leaf, i});
                     });
   }
   std::vector<std::uint32_t> outs(rows.size());
@@ -573,6 +627,7 @@ void answer_due(EngineCore& core, Time until, Answered& answered) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     outs[rows[i].place] = static_cast<std::uint32_t>(i);
     answered.rows.push_back(static_cast<std::int64_t>(rows[i].number));
+    see_own(core, i, rows[i].leaf, rows[i].at);
   }
   std::size_t first = 0;
   for (std::size_t g = 0; g < core.groups.size(); ++g) {
@@ -703,12 +758,14 @@ void answer_changed(EngineCore& core, Answered& answered) {
   };
   std::vector<Again> again;
   std::vector<Time> times;
+  std::vector<std::pair<const engine::Leaf*, std::int32_t>> places;
   engine.each_changed([&](engine::Slot slot, std::uint64_t rank) {
     const std::uint64_t from = engine.first_peer(slot, rank);
     again.push_back({slot, from, times.size()});
     engine.each_row(slot, from, engine.size(slot) - from,
                     [&](const engine::Leaf* leaf, std::int32_t i) {
                       times.push_back(leaf->times()[i]);
+                      if (!core.ranked.empty()) places.push_back({leaf, i});
                       answered.rows.push_back(
                           static_cast<std::int64_t>(leaf->column(engine.program().number)[i]));
                     });
@@ -725,6 +782,9 @@ void answer_changed(EngineCore& core, Answered& answered) {
     numbers[i] = answered.rows[order[i]];
   }
   reset(core, times.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    see_own(core, place[i], places[i].first, places[i].second);
+  }
   for (std::size_t g = 0; g < again.size(); ++g) {
     const std::size_t end = g + 1 < again.size() ? again[g + 1].first : times.size();
     engine.answer_again(again[g].slot, again[g].rank,
@@ -793,6 +853,9 @@ Answered take(EngineCore& core, std::optional<Time> given_watermark, std::option
     } else {
       in_time_order(core.inputs.times(), core.taken, answered.rows, core.out);
       reset(core, answered.pushed);
+      for (const std::int64_t row : answered.rows) {
+        see_own(core, core.out[static_cast<std::size_t>(row)], static_cast<std::size_t>(row));
+      }
       engine.answer_inserted(core.out.data());
     }
   } catch (...) {
@@ -880,6 +943,7 @@ void ask_rows(EngineCore& core, std::optional<Time> now) {
     std::vector<Word> walked(core.asked_delta.size());
     for (std::size_t i = 0; i < given.count; ++i) {
       const bool own = clock.valid[i] != 0;
+      see_own(core, i, i);
       if (!own && !now) continue;  // nothing has come yet
       for (std::size_t w = 0; w < walked.size(); ++w) {
         if (core.asked_delta[w] != ~std::size_t{0}) {
@@ -911,6 +975,7 @@ void peek(EngineCore& core) {
   see_holes(core);
   reset(core, given.count);
   const std::vector<std::uint32_t> out(given.count, 0);
+  for (std::size_t i = 0; i < given.count; ++i) see_own(core, 0, i);
   try {
     engine.insert(given, nullptr);
     engine.answer_each_inserted(out.data());

@@ -108,9 +108,7 @@ void add_constant(Expressions& expressions, nb::handle value) {
     return expressions.add_constant(expressions.add_text({bytes.c_str(), bytes.size()}), 0, true);
   }
   if (PyTuple_Check(value.ptr())) {  // a decimal: its lower and its upper half
-    const auto half = [&](std::size_t i) {
-      return nb::cast<std::uint64_t>(nb::object(value[i]));
-    };
+    const auto half = [&](std::size_t i) { return nb::cast<std::uint64_t>(nb::object(value[i])); };
     return expressions.add_constant(half(0), half(1), true);
   }
   expressions.add_constant(static_cast<Word>(nb::cast<std::int64_t>(value)), 0, true);
@@ -143,8 +141,8 @@ void read_program(ExpressionProgram& program, nb::handle given) {
   }
 }
 
-void run_program(ExpressionProgram& program, const std::vector<const Input*>& inputs, std::size_t rows,
-                 engine::Pool& pool) {
+void run_program(ExpressionProgram& program, const std::vector<const Input*>& inputs,
+                 std::size_t rows, engine::Pool& pool) {
   Expressions& expressions = program.expressions;
   for (MadeColumn& made : program.made) {
     made.words.clear();

@@ -66,6 +66,11 @@ class Inputs {
   // Words by stored column, masks and keys; numbers are those of arrival.
   engine::Engine::Given given(engine::Pool& pool, std::uint64_t first_number);
   std::size_t count() const { return count_; }
+  // A row of a stored column, once it is given.
+  Word stored_word(std::uint32_t column, std::size_t row) const {
+    const bool raw = stored[column].reading == Reading::kRaw;
+    return raw ? inputs[stored[column].input].words[row] : converted_[column][row];
+  }
   const std::vector<engine::Time>& times() const { return times_; }
   bool has_holes(std::size_t presence) const {
     for (const std::uint32_t input : presences[presence]) {

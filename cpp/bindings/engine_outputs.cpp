@@ -28,6 +28,14 @@ void Output::put(std::size_t row, const void* state, std::uint64_t held) {
       return fold(row, state);
     case Source::kQuantile:
       return order(row, *static_cast<engine::Ordered*>(const_cast<void*>(state)));
+    case Source::kRank:
+      return rank(row, *static_cast<engine::Ordered*>(const_cast<void*>(state)));
+    case Source::kUnique:
+    case Source::kEntropy:
+    case Source::kMode:
+    case Source::kFrequent:
+    case Source::kFrequencies:
+      return tally(row, *static_cast<const engine::Counted*>(state));
     default:
       return walk(row, *static_cast<const engine::Walk*>(state));
   }
@@ -97,6 +105,37 @@ void Output::order(std::size_t row, engine::Ordered& values) {
     real = lerp(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high), share);
   }
   set(row, std::bit_cast<Word>(real));
+}
+
+void Output::rank(std::size_t row, engine::Ordered& values) {
+  if (values.size() == 0 || has_own[row] == 0) return;
+  const auto [smaller, not_larger] = values.ranks(own[row]);
+  const auto least = static_cast<double>(smaller) + 1;
+  const double most = std::max(least, static_cast<double>(not_larger));
+  double rank = ties == Ties::kLeast ? least : ties == Ties::kMost ? most : (least + most) / 2;
+  if (share) rank /= static_cast<double>(values.size());
+  set(row, std::bit_cast<Word>(rank));
+}
+
+void Output::tally(std::size_t row, const engine::Counted& values) {
+  if (values.size() == 0) return;
+  if (source == Source::kUnique) return set(row, values.distinct());
+  if (source == Source::kEntropy) return set(row, std::bit_cast<Word>(values.entropy()));
+  if (source == Source::kMode) {
+    Word mode = 0;
+    values.most_frequent(
+        1, [](void* to, Word word, std::uint64_t) { *static_cast<Word*>(to) = word; }, &mode);
+    return set(row, restored(mode));
+  }
+  const std::size_t first = items_.size();
+  values.most_frequent(
+      k,
+      [](void* to, Word word, std::uint64_t count) {
+        Output& self = *static_cast<Output*>(to);
+        self.add_item(self.source == Source::kFrequent ? self.restored(word) : count, true);
+      },
+      this);
+  set_list(row, first);
 }
 
 void Output::walk(std::size_t row, const engine::Walk& rows) {

@@ -20,7 +20,20 @@ struct Counts final : engine::Sink {
 
 class Output final : public engine::Sink {
  public:
-  enum class Source : std::uint8_t { kCount, kFold, kQuantile, kCollect, kDistinct, kConcat };
+  enum class Source : std::uint8_t {
+    kCount,
+    kFold,
+    kQuantile,
+    kRank,
+    kUnique,
+    kEntropy,
+    kMode,
+    kFrequent,
+    kFrequencies,
+    kCollect,
+    kDistinct,
+    kConcat
+  };
 
   Source source = Source::kFold;
   // The column's type: its format, and for lists that of the items.
@@ -45,6 +58,15 @@ class Output final : public engine::Sink {
   bool between_reals = false, between_whole = false;
   std::int32_t decimals = 0;
 
+  // Of ranks: the own values of the rows that are answered.
+  enum class Ties : std::uint8_t { kLeast, kMost, kMean } ties = Ties::kMean;
+  bool share = false;  // of all values
+  std::uint32_t own_input = 0, own_stored = 0, own_presence = 0;
+  std::vector<Word> own;
+  std::vector<std::uint8_t> has_own;
+
+  std::size_t k = 1;  // how many of the most frequent values
+
   // Of what walks the rows of a window.
   const engine::Nodes* nodes = nullptr;
   std::uint32_t presence = engine::kAlways, walked = 0, flags = engine::kNoColumn;
@@ -62,6 +84,8 @@ class Output final : public engine::Sink {
  private:
   void fold(std::size_t row, const void* state);
   void order(std::size_t row, engine::Ordered& values);
+  void rank(std::size_t row, engine::Ordered& values);
+  void tally(std::size_t row, const engine::Counted& values);
   void walk(std::size_t row, const engine::Walk& rows);
   void set(std::size_t row, Word word) {
     words_[row] = word;

@@ -36,8 +36,8 @@ engine::Type type_in(const ArrowSchema& schema);
 void read_program(ExpressionProgram& program, nb::handle given);
 
 // Runs the expressions over columns of words, block by block.
-void run_program(ExpressionProgram& program, const std::vector<const Input*>& inputs, std::size_t rows,
-                 engine::Pool& pool);
+void run_program(ExpressionProgram& program, const std::vector<const Input*>& inputs,
+                 std::size_t rows, engine::Pool& pool);
 
 [[noreturn]] void fail_at(const char* kind, const std::string& sentence, std::size_t row);
 

@@ -2,6 +2,7 @@
 
 #include "family.hpp"
 #include "slidefold/operators/compensated.hpp"
+#include "slidefold/operators/gaps.hpp"
 #include "slidefold/operators/whole.hpp"
 
 namespace slidefold::bindings {
@@ -27,6 +28,13 @@ MaybeMade arithmetic_family(const Spec& spec) {
   if (name == "geomean") {
     return number([&](auto t) { return made(Geomean<decltype(t)>{}); });
   }
+  if (name == "skewness") {
+    return number([&](auto t) { return made(Shape<decltype(t), false>{}); });
+  }
+  if (name == "kurtosis") {
+    return number([&](auto t) { return made(Shape<decltype(t), true>{}); });
+  }
+  if (name == "longest_gap") return made(LongestGap{});
   if (name == "var") return var(false);
   if (name == "std") return var(true);
   return {};

@@ -25,6 +25,16 @@ MaybeMade pairs_family(const Spec& spec) {
   if (name == "covariance") return joint<Joint::kCovariance>(spec, spec.number("ddof"));
   if (name == "correlation") return joint<Joint::kCorrelation>(spec);
   if (name == "trend") return joint<Joint::kTrend>(spec);
+  if (name == "weighted_mean") {
+    return with_pair(
+        spec, [&](auto x, auto y) { return made(WeightedMean<decltype(x), decltype(y)>{}); });
+  }
+  if (name == "decayed_sum") {
+    const double half_life = spec.real("half_life");
+    return with_pair(spec, [&](auto x, auto y) {
+      return made(DecayedSum<decltype(x), decltype(y)>{half_life});
+    });
+  }
   if (name == "decayed_mean") {
     const double half_life = spec.real("half_life");
     return with_pair(spec, [&](auto x, auto y) {

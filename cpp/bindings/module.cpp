@@ -23,6 +23,7 @@ void bind_engine(nb::module_& m);
 void bind_expressions(nb::module_& m);
 void bind_algebra(nb::module_& m);
 void bind_sketches(nb::module_& m);
+void bind_tally(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_windows(nb::module_& m);
 
@@ -275,6 +276,7 @@ NB_MODULE(_native_ext, m) {
   bind_keyed(m);
   bind_engine(m);
   bind_expressions(m);
+  bind_tally(m);
   bind_trees(m);
   bind_windows(m);
   bind_algebra(m);

@@ -22,6 +22,15 @@ QuantileSpec quantile_from(const Spec& spec) {
   const std::string between = nb::cast<std::string>(spec.params["interpolation"]);
   const auto word = [&](const char* name) { return nb::cast<std::string>(spec.params[name]); };
   QuantileSpec made;
+  if (spec.params.contains("what")) {
+    const std::string what = word("what");
+    using What = QuantileSpec::What;
+    made.what = what == "distinct"  ? What::kDistinct
+                : what == "mode"    ? What::kMode
+                : what == "entropy" ? What::kEntropy
+                                    : What::kFrequent;
+    made.k = static_cast<std::size_t>(nb::cast<std::int64_t>(spec.params["k"]));
+  }
   made.quantile = {spec.real("q"), between_from(between)};
   made.integers = word("base") == "int64";
   made.texts = word("base") == "str";
@@ -82,6 +91,43 @@ PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec
   return spec.result->out(code.ptr());
 }
 
+namespace {
+
+// A key as the value that it stands for; a new reference.
+template <class Key>
+PyObject* value_ordered(const Key& key, const QuantileSpec& spec) {
+  PyObject* const result = between(key, key, 0, spec);
+  if (spec.result == nullptr) return result;
+  const nb::object code = nb::steal(result);
+  return spec.result->out(code.ptr());
+}
+
+}  // namespace
+
+template <class Key>
+PyObject* lower_ordered(const TallyOf<Key>& tally, const QuantileSpec& spec) {
+  using What = QuantileSpec::What;
+  if (spec.what == What::kDistinct) {
+    return checked(PyLong_FromSize_t(tally.distinct()));
+  }
+  if (tally.empty()) return Py_NewRef(Py_None);
+  if (spec.what == What::kEntropy) return checked(PyFloat_FromDouble(tally.entropy()));
+  nb::list found;
+  tally.most_frequent(spec.k, [&](const Key& key, std::uint64_t count) {
+    const nb::object value = nb::steal(value_ordered(key, spec));
+    if (spec.what == What::kMode) {
+      found.append(value);
+      return;
+    }
+    nb::dict one;
+    one["value"] = value;
+    one["count"] = nb::int_(count);
+    found.append(one);
+  });
+  if (spec.what == What::kMode) return nb::object(found[0]).release().ptr();
+  return found.release().ptr();
+}
+
 template <class Key>
 OrderedRow<Key> read_ordered(PyObject* value, const QuantileSpec& spec) {
   if (value == Py_None) return {Key{}, true};
@@ -108,6 +154,8 @@ void expect_ordered(const OrderedRow<Key>& row, const QuantileSpec& spec) {
 
 template PyObject* lower_ordered(const CountedTree&, const QuantileSpec&);
 template PyObject* lower_ordered(const CountedTreeOf<TextKey>&, const QuantileSpec&);
+template PyObject* lower_ordered(const TallyOf<std::int64_t>&, const QuantileSpec&);
+template PyObject* lower_ordered(const TallyOf<TextKey>&, const QuantileSpec&);
 template OrderedRow<std::int64_t> read_ordered(PyObject*, const QuantileSpec&);
 template OrderedRow<TextKey> read_ordered(PyObject*, const QuantileSpec&);
 template void expect_ordered(const OrderedRow<std::int64_t>&, const QuantileSpec&);
@@ -115,12 +163,12 @@ template void expect_ordered(const OrderedRow<TextKey>&, const QuantileSpec&);
 
 namespace {
 
-template <class Key>
+template <class Key, class Set>
 class OrderFace final : public Face {
   using Row = OrderedRow<Key>;
 
  public:
-  explicit OrderFace(const QuantileSpec& spec) : spec_(spec) {}
+  OrderFace(const QuantileSpec& spec, Set empty) : spec_(spec), tree_(std::move(empty)) {}
 
   std::unique_ptr<Face> clone() const override { return std::make_unique<OrderFace>(*this); }
   std::size_t size() const override { return rows_.size(); }
@@ -131,7 +179,7 @@ class OrderFace final : public Face {
 
   void check() const override {
     tree_.check();
-    CountedTreeOf<Key> left = tree_;
+    Set left = tree_;
     for (auto at = rows_.first(); at != rows_.last(); ++at) {
       if (!rows_[at].null) require(left.erase(rows_[at].key), "O1: the tree has every value");
     }
@@ -205,7 +253,7 @@ class OrderFace final : public Face {
 
   QuantileSpec spec_;
   Ring<Row> rows_;
-  CountedTreeOf<Key> tree_;
+  Set tree_;  // of the rows that are not null
   std::vector<Row> waiting_;
 };
 
@@ -213,8 +261,9 @@ class OrderFace final : public Face {
 
 FacePtr make_order_face(const Spec& spec) {
   const QuantileSpec made = quantile_from(spec);
-  if (made.texts) return std::make_unique<OrderFace<TextKey>>(made);
-  return std::make_unique<OrderFace<std::int64_t>>(made);
+  return with_set(made, [&](auto key, auto set) -> FacePtr {
+    return std::make_unique<OrderFace<decltype(key), decltype(set)>>(made, std::move(set));
+  });
 }
 
 }  // namespace slidefold::bindings

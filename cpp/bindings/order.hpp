@@ -1,10 +1,11 @@
-// Windows over order statistics: median and quantile, which are no monoids.
+// Windows over order statistics and over how often values occur, which are no monoids.
 #pragma once
 
 #include "codec.hpp"
 #include "face.hpp"
 #include "slidefold/operators/quantile.hpp"
 #include "slidefold/storage/counted_tree.hpp"
+#include "slidefold/storage/tally.hpp"
 #include "tree_face.hpp"
 
 namespace slidefold::bindings {
@@ -13,6 +14,9 @@ inline constexpr const char* kOrderStatistics = "order_statistics";
 
 // What the operator asks for.
 struct QuantileSpec {
+  enum class What : std::uint8_t { kQuantile, kDistinct, kMode, kEntropy, kFrequent };
+  What what = What::kQuantile;
+  std::size_t k = 1;  // how many of the most frequent values
   Quantile quantile;
   bool integers = false;
   bool texts = false;
@@ -50,8 +54,38 @@ struct OrderedRow {
   }
 };
 
+struct KeyHash {
+  std::size_t operator()(std::int64_t key) const { return std::hash<std::int64_t>{}(key); }
+  std::size_t operator()(const TextKey& key) const { return std::hash<std::string>{}(*key.text); }
+};
 template <class Key>
-PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec);  // new reference
+using TallyOf = Tally<Key, KeyHash>;
+
+// What an empty window starts with.
+template <class Set>
+Set empty_set(const QuantileSpec& spec) {
+  if constexpr (requires(const Set& set) { set.entropy(); }) {
+    return Set(spec.what == QuantileSpec::What::kMode ||
+               spec.what == QuantileSpec::What::kFrequent);
+  } else {
+    return Set();
+  }
+}
+// Calls use with the type of keys and the type of set that an operator needs.
+template <class Use>
+auto with_set(const QuantileSpec& spec, Use&& use) {
+  const bool tally = spec.what != QuantileSpec::What::kQuantile;
+  if (spec.texts && tally) return use(TextKey{}, empty_set<TallyOf<TextKey>>(spec));
+  if (spec.texts) return use(TextKey{}, CountedTreeOf<TextKey>());
+  if (tally) return use(std::int64_t{}, empty_set<TallyOf<std::int64_t>>(spec));
+  return use(std::int64_t{}, CountedTreeOf<std::int64_t>());
+}
+
+// A new reference.
+template <class Key>
+PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec);
+template <class Key>
+PyObject* lower_ordered(const TallyOf<Key>& tally, const QuantileSpec& spec);
 template <class Key>
 OrderedRow<Key> read_ordered(PyObject* value, const QuantileSpec& spec);
 template <class Key>

@@ -15,10 +15,10 @@ namespace slidefold::bindings {
 
 namespace {
 
-template <class Key>
+template <class Key, class Set>
 class OrderTree final : public TreeFace {
  public:
-  explicit OrderTree(const QuantileSpec& spec) : spec_(spec) {}
+  OrderTree(const QuantileSpec& spec, Set empty) : spec_(spec), tree_(std::move(empty)) {}
 
   TreePtr clone() const override { return std::make_unique<OrderTree>(*this); }
   std::size_t size() const override { return times_; }
@@ -35,7 +35,7 @@ class OrderTree final : public TreeFace {
     }
     require(times == times_, "T3: the number of times");
     require(first_ <= from_ && from_ <= to_ && to_ <= rows_.size(), "T2: a range of rows");
-    CountedTreeOf<Key> left = tree_;
+    Set left = tree_;
     for (std::size_t i = from_; i < to_; ++i) {
       if (!rows_[i].row.null) require(left.erase(rows_[i].row.key), "T2: every value");
     }
@@ -181,15 +181,16 @@ class OrderTree final : public TreeFace {
   QuantileSpec spec_;
   std::vector<Row> rows_;
   std::size_t first_ = 0, from_ = 0, to_ = 0, times_ = 0;
-  CountedTreeOf<Key> tree_;
+  Set tree_;
 };
 
 }  // namespace
 
 TreePtr make_order_tree(const Spec& spec) {
   const QuantileSpec made = quantile_from(spec);
-  if (made.texts) return std::make_unique<OrderTree<TextKey>>(made);
-  return std::make_unique<OrderTree<std::int64_t>>(made);
+  return with_set(made, [&](auto key, auto set) -> TreePtr {
+    return std::make_unique<OrderTree<decltype(key), decltype(set)>>(made, std::move(set));
+  });
 }
 
 }  // namespace slidefold::bindings

@@ -238,9 +238,13 @@ def _fold_leaf(leaf: Leaf, held: _Held, lo: Ints, hi: Ints, middle: Part) -> Any
     names = leaf.operator.columns
     columns = tuple(held.column(name) for name in names)
     flag = leaf.operator.flag
-    if flag is not None:
+    if flag is not None or leaf.operator.own:
         plan = plan_leaf(leaf, [column.type for column in columns])
-        return fold(plan, columns, (lo, hi), flags=held.column(flag))
+        flags = None if flag is None else held.column(flag)
+        own = None
+        if leaf.operator.own:
+            own = held.rows.column(leaf.operator.own).slice(held.own)
+        return fold(plan, columns, (lo, hi), flags=flags, own=own)
     enough = None
     if leaf.min_count is not None:
         enough = count_values(columns, lo, hi) + middle.count >= leaf.min_count

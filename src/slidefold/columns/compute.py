@@ -23,9 +23,7 @@ def filled_columns(definition: Rolling, given: frozenset[str]) -> frozenset[str]
     filled = {
         name
         for name, over in definition.core.columns.items()
-        if name in definition.columns
-        and over.operator.record.never_null
-        and over.min_count is None
+        if name in definition.columns and over.operator.record.never_null and over.min_count is None
     }
     slide = definition.slide
     if slide is None:
@@ -91,10 +89,15 @@ def fold_leaves(
             tuple(ordered.rows.column(name) for name in plan.leaf.operator.columns),
             frames[plan.leaf.window],
             threads,
-            None if plan.leaf.operator.flag is None else ordered.rows.column(plan.leaf.operator.flag),
+            _maybe(ordered, plan.leaf.operator.flag),
+            _maybe(ordered, plan.leaf.operator.own),
         )
         for plan in plans
     }
+
+
+def _maybe(ordered: Sorted, name: str | None) -> Any:
+    return ordered.rows.column(name) if name else None
 
 
 def columns_from(definition: Rolling, results: Mapping[Path, Any]) -> dict[str, Any]:

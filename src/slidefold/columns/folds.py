@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidefold.columns import exact
+from slidefold.columns import exact, tally
 from slidefold.columns.lists import collect, collect_distinct, histogram, top_k
 from slidefold.columns.objects import (
     bayes_counts,
@@ -33,6 +33,7 @@ from slidefold.columns.values import (
     is_temporal,
     is_text,
     plain,
+    steps_per_second,
     take,
     to_arrow,
     whole_decimals,
@@ -52,10 +53,11 @@ def fold(
     frames: tuple[Ints, Ints],
     threads: int = 1,
     flags: Any = None,
+    own: Any = None,
 ) -> Any:
     """Fold sorted columns over frames of rows, and return an Arrow array: one result per frame.
 
-    `flags` is null in rows that are not folded.
+    `flags` is null in rows that are not folded; `own` is the value of each frame's own row.
     """
     lo, hi = frames
     if flags is not None:
@@ -65,10 +67,11 @@ def fold(
     if least is not None:  # the other frames are null, whatever they would give
         enough = count_values(columns, lo, hi) >= least
         lo, hi = lo[enough], hi[enough]
+        own = None if own is None else own.filter(pa.array(enough))
     operator = plan.leaf.operator
     if not keeps_nulls(operator):
         columns, lo, hi = without_nulls(columns, lo, hi)
-    task = Task(operator, plan.algorithm, columns, lo, hi, threads)
+    task = Task(operator, plan.algorithm, columns, lo, hi, threads, own=own)
     try:
         results = FOLDS[operator.record.column](task)
     except ResultOverflowError as error:
@@ -365,6 +368,21 @@ def _sketches(task: Task) -> Any:
     return pa.array([None if each is None else each.to_bytes() for each in sketches], pa.binary())
 
 
+def _gap(task: Task) -> Any:
+    """Return the longest gap between neighbours: a duration, or a number if times are numbers."""
+    values = plain(task.columns[0])
+    if not (is_temporal(values.type) or pa.types.is_integer(values.type)):
+        raise task.wrong(0, "times or integers")
+    whole = whole_numbers(values)
+    found, valid = task.kernel(retyped(task.operator, whole), whole)
+    if pa.types.is_integer(values.type):
+        return to_arrow(found, valid)
+    empty = pa.array([], values.type)
+    kind = pc.subtract(empty, empty).type
+    per_step = round(steps_per_second(kind) / steps_per_second(values.type))
+    return to_arrow(np.asarray(found) * per_step, valid, kind)
+
+
 def _user(task: Task) -> Any:
     assert isinstance(task.operator, UserOperator)
     inputs = read_inputs(task.operator, task.columns)
@@ -383,7 +401,13 @@ FOLDS: dict[str, Callable[[Task], Any]] = {
     "extreme_by": _extreme_by,
     "extreme_count": _extreme_count,
     "first": _first,
+    "distinct": tally.distinct,
+    "entropy": tally.entropy,
     "frequent_items": _frequent,
+    "gap": _gap,
+    "mode": tally.mode,
+    "most_frequent": tally.most_frequent,
+    "rank": tally.rank,
     "histogram": histogram,
     "last": _last,
     "m4": _m4,

@@ -40,6 +40,7 @@ class Task:
     hi: Ints
     threads: int = 1
     more: int = 0  # values that every frame holds beside its rows
+    own: Any = None  # the value of each frame's own row, for operators that read it
 
     def kernel(self, operator: Operator, values: Any) -> tuple[Any, Array]:
         """Fold natively; return the results and a mask of those that are not null."""

@@ -137,9 +137,7 @@ class _Stream:
 
     def _read(self, rows: Any) -> Any:
         """Return the columns that are folded."""
-        return with_derived(
-            self.definition, without_views(rows.select(list(self.definition.used)))
-        )
+        return with_derived(self.definition, without_views(rows.select(list(self.definition.used))))
 
     def _take(self, batch: Any) -> None:
         """Add a batch to the waiting rows, if it comes in order."""

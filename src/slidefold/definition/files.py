@@ -15,6 +15,7 @@ from slidefold.definition.expressions import Column, Expression, Node, Result, p
 from slidefold.definition.formula import Formula
 from slidefold.definition.operators import (
     NAMED,
+    RECORDS,
     Operator,
     OperatorFactory,
     Over,
@@ -180,6 +181,8 @@ def _noting(mistakes: Mistakes, key: str) -> Iterator[None]:
 
 def _column_out(over: Over, default: str) -> dict[str, Any]:
     saved = _operator_out(over.operator)
+    if over.operator.record.own_window:
+        return saved
     short_form, closed = over.window.in_file(default)
     if short_form is None:
         short_form = _window_out(over.window, default if over.window.in_time else "right")
@@ -224,6 +227,13 @@ def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | Fo
     where, before = f"the column {name!r}", len(mistakes)
     if isinstance(saved, Mapping) and "expr" in saved:
         return _formula_in(where, key, saved, mistakes)  # type: ignore[no-any-return]
+    record = RECORDS.get(str(saved.get("operator"))) if isinstance(saved, Mapping) else None
+    if record is not None and record.own_window:
+        operator = None
+        keys = ("operator", "columns", "params")
+        with _noting(mistakes, f"{key}.operator"):
+            operator = _operator_in(where, saved, keys, mistakes, key)
+        return operator if len(mistakes) == before else None  # type: ignore[return-value]
     if not isinstance(saved, Mapping) or "operator" not in saved or "over" not in saved:
         error = DefinitionError(
             f'{where} needs a table such as {{ operator = "mean", columns = "price", over = "1h" }}'

@@ -86,6 +86,7 @@ def _is_made(item: Item) -> bool:
     return any(
         operator.condition is not None
         or operator.record.expands is not None
+        or operator.record.reads_row
         or any(isinstance(column, Node) for column in operator.columns)
         for operator in operators
     )
@@ -101,7 +102,7 @@ class _Lowering:
         """Return the parts."""
         columns = {name: inlined(name, self.definition) for name in self.definition.columns}
         for name, item in columns.items():
-            if isinstance(item, Over) and item.operator.record.expands is None:
+            if isinstance(item, Over) and self._expanded(item) is None:
                 self.items[name] = self._over(item)
         named = dict(self.items)
         formulas: dict[str, Node] = {}
@@ -138,9 +139,9 @@ class _Lowering:
         if not isinstance(node, Result):
             return node
         over = node.over
-        expands = over.operator.record.expands
-        if expands is not None:
-            return expands(over, self.definition).replaced(self._result)
+        expanded = self._expanded(over)
+        if expanded is not None:
+            return expanded.replaced(self._result)
         for name in list(self.items):
             if self.items[name] == self._over(over):
                 return Column(name)
@@ -149,6 +150,11 @@ class _Lowering:
             name += "'"
         self.items[name] = self._over(over)
         return Column(name)
+
+    def _expanded(self, over: Over) -> Node | None:
+        """Return an operator as an expression of others; None if it is folded itself."""
+        expands = over.operator.record.expands
+        return None if expands is None else expands(over, self.definition)
 
     # ---- operators
 
@@ -162,6 +168,10 @@ class _Lowering:
             return replace(operator, parts=parts, columns=tuple(columns))
         condition = operator.condition
         given = operator.columns
+        if operator.record.reads_row:
+            if self.definition.slide is not None:
+                raise DefinitionError(f"{operator!r} needs a row, and with every= there is none")
+            operator = replace(operator, own=self._derived(given[0]))  # type: ignore[call-arg]
         if condition is not None and not given:
             flag = self._derived(Call("only", (Literal(True), condition)))
             return replace(operator, columns=(flag,), condition=None)
@@ -191,4 +201,6 @@ def require_no_clash(definition: Rolling, names: list[str]) -> None:
     hidden += [name for name, _ in definition.core.items if name not in definition.columns]
     clash = next((name for name in hidden if name in names), None)
     if clash is not None:
-        raise ColumnError(f"the data has a column {clash!r}, which is an expression here: rename it")
+        raise ColumnError(
+            f"the data has a column {clash!r}, which is an expression here: rename it"
+        )

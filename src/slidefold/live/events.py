@@ -13,6 +13,7 @@ from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
 from slidefold.live.native import MODES, Native, NativeArrival, NativeFinal, capsule
 from slidefold.live.program import is_plain
+from slidefold.live.times import value_of
 
 LATE_ROW = object()  # stands for the result of a late row
 
@@ -139,6 +140,9 @@ class Events:
         assert native is not None
         if native.formulas is None:
             return found
+        on = self.definition.on
+        if row.get(on) is None and on in self.definition.row_columns and native.newest is not None:
+            row = {**row, on: value_of(native.newest, self.engine.schema.field(on).type)}
         made = native.formulas.evaluator.row({**row, **found})
         return {name: made.get(name, found.get(name)) for name in native.names}
 
@@ -219,7 +223,13 @@ class Events:
                 whole = pa.concat_tables(parts).combine_chunks()
                 found = dict(zip(whole.column_names, whole.columns, strict=True))
                 return native.complete(table, found)
-        return native.complete(table, native.features(native.core.ask(capsule(table), native.newest)))
+        features = native.features(native.core.ask(capsule(table), native.newest))
+        on = self.definition.on
+        if on in self.definition.row_columns and native.newest is not None:
+            now = pa.scalar(native.newest, pa.int64()).cast(table.schema.field(on).type)
+            filled = table[on].fill_null(now)
+            table = table.set_column(table.column_names.index(on), on, filled)
+        return native.complete(table, features)
 
     def _require_native(self) -> Native:
         if self.engine.native is None or self.definition.slide is not None:

@@ -22,6 +22,7 @@ from slidefold.columns.objects import (
     moment_structs,
     sketch_bytes,
 )
+from slidefold.columns.tally import frequent_lists
 from slidefold.columns.users import user_column
 from slidefold.columns.values import is_temporal, is_text, steps_per_second
 from slidefold.definition.operators import Operator, QuantileOperator, StructOperator, UserOperator
@@ -390,7 +391,7 @@ def _quantile(build: _Builder, leaf: Leaf, kind: Any) -> None:
     own = build.kind(name)
     column, code = _compared(build, name)
     presence = build.presence((name,))
-    keys = {"float64": "real", "int64": "whole", "str": "text"}[code]
+    keys = _KEYS[code]
     part = build.part(kind="order", keys=keys, columns=[column], presence=presence)
     decimal, unsigned = pa.types.is_decimal(own), pa.types.is_uint64(own)
     result = own if operator.picks or is_temporal(own) else pa.float64()
@@ -411,6 +412,76 @@ def _quantile(build: _Builder, leaf: Leaf, kind: Any) -> None:
         decimals=own.scale if decimal else 0,
         shifted=bool(unsigned),
     )
+
+
+def _tallied(source: str, ordered: bool) -> Callable[[_Builder, Leaf, Any], None]:
+    """Compile an operator that needs to know how often values occur."""
+
+    def compiled(build: _Builder, leaf: Leaf, kind: Any) -> None:
+        name = leaf.operator.columns[0]
+        own = build.kind(name)
+        column, code = _compared(build, name)
+        presence = build.presence((name,))
+        part = build.part(
+            kind="tally", keys=_KEYS[code], ordered=ordered, columns=[column], presence=presence
+        )
+        shifted = bool(pa.types.is_uint64(own))
+        if source == "mode":
+            result, finish = _exported(own), _cast(own)
+            build.use(leaf, part, presence, source, result, finish=finish, shifted=shifted)
+        elif source == "frequent":
+            k = dict(leaf.operator.params)["k"]
+            values = replace(leaf, path=(*leaf.path, "value"))
+            counts = replace(leaf, path=(*leaf.path, "count"))
+            items = pa.list_(_exported(own))
+            finish = None if _exported(own) == own else _listed(own)
+            build.use(values, part, presence, source, items, k=k, shifted=shifted, finish=finish)
+            build.use(counts, part, presence, "frequencies", pa.list_(pa.int64()), k=k)
+        else:
+            build.use(leaf, part, presence, source, kind)
+
+    return compiled
+
+
+def _listed(kind: Any) -> Finish:
+    """Return a function that casts the items of lists."""
+    return lambda values: values.cast(pa.list_(kind))
+
+
+_KEYS = {"float64": "real", "int64": "whole", "str": "text"}
+
+
+def _rank(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    operator = leaf.operator
+    name = operator.columns[0]
+    column, code = _compared(build, name)
+    presence = build.presence((name,))
+    part = build.part(kind="order", keys=_KEYS[code], columns=[column], presence=presence)
+    stored, _ = _compared(build, operator.own)
+    params = dict(operator.params)
+    build.use(
+        leaf,
+        part,
+        presence,
+        "rank",
+        pa.float64(),
+        ties=params["method"],
+        share=bool(params["pct"]),
+        own_input=build.input(operator.own),
+        own_stored=stored,
+        own_presence=build.presence((operator.own,)),
+    )
+
+
+def _gap(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    name = leaf.operator.columns[0]
+    own = build.kind(name)
+    if not (is_temporal(own) or pa.types.is_integer(own)) or pa.types.is_uint64(own):
+        raise _UnsupportedError
+    presence = build.presence((name,))
+    part = build.fold(replace(leaf.operator, dtype="int64"), [build.stored(name)], presence)
+    times = round(steps_per_second(kind) / steps_per_second(own)) if is_temporal(own) else 1
+    build.use(leaf, part, presence, "fold", kind, times=times)
 
 
 def _top_k(build: _Builder, leaf: Leaf, kind: Any) -> None:
@@ -659,20 +730,26 @@ _COMPILED: dict[str, Callable[[_Builder, Leaf, Any], None]] = {
     "concat": _concat,
     "count": _counted,
     "decayed": _decayed,
+    "distinct": _tallied("unique", ordered=False),
+    "entropy": _tallied("entropy", ordered=False),
     "extreme": _extreme,
     "extreme_by": _extreme_by,
     "extreme_count": _extreme_count,
     "first": _placed,
     "frequent_items": _objects(lambda leaf, build: frequent_structs),
+    "gap": _gap,
     "histogram": _histogram,
     "last": _placed,
     "mean": _mean,
+    "mode": _tallied("mode", ordered=True),
+    "most_frequent": _tallied("frequent", ordered=True),
     "moments": _objects(lambda leaf, build: moment_structs),
     "naive_bayes": _objects(_bayes),
     "nth": _placed,
     "numbers": _numbers,
     "quantile": _quantile,
     "range": _range,
+    "rank": _rank,
     "reals": _objects(lambda leaf, build: lambda results: pa.array(results, pa.float64())),
     "sketch": _objects(lambda leaf, build: _bytes),
     "spread": _spread,
@@ -830,6 +907,11 @@ def _column(operator: Operator, arrays: Iterator[Any]) -> Any:
     if isinstance(operator, StructOperator):
         parts = [_column(part, arrays) for _, part in operator.parts]
         return pa.StructArray.from_arrays(parts, [name for name, _ in operator.parts])
+    if operator.record.column == "most_frequent":
+        items, counts = next(arrays), next(arrays)
+        held = items.is_valid().to_numpy(zero_copy_only=False)
+        ends = np.asarray(items.offsets)
+        return frequent_lists(items.values, counts.values.to_numpy(), ends, held)
     if operator.record.column == "m4":
         names = ["first", "last", "min", "max"]
         four = [next(arrays) for _ in names]

@@ -276,6 +276,10 @@ struct Modulo {
 struct Log {
   double operator()(double a) const { return std::log(a); }
 };
+// What is left of a value after some half-lives.
+struct Fade {
+  double operator()(double a, double b) const { return a * std::exp2(-b); }
+};
 struct Absolute {
   double operator()(double a) const { return std::fabs(a); }
 };
@@ -545,6 +549,7 @@ inline std::unordered_map<std::string, Expressions::Run> all_steps() {
       {"negate_real", unary<double, std::negate<double>>},
       {"absolute_real", unary<double, Absolute>},
       {"log_real", unary<double, Log>},
+      {"fade_real", binary<double, Fade>},
       {"add_wide", checked_wide<Add>},
       {"subtract_wide", checked_wide<Subtract>},
       {"multiply_wide", checked_wide<Multiply>},

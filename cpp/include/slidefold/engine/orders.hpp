@@ -15,6 +15,7 @@
 #include "slidefold/engine/folds.hpp"
 #include "slidefold/engine/kernels.hpp"
 #include "slidefold/engine/selection.hpp"
+#include "slidefold/storage/tally.hpp"
 
 namespace slidefold::engine {
 
@@ -24,6 +25,20 @@ class Ordered {
   virtual ~Ordered() = default;
   virtual std::size_t size() const = 0;
   virtual Word select(std::size_t k) = 0;  // the k-th smallest, from 0
+  // How many are smaller than a value, and how many are not larger.
+  virtual std::pair<std::size_t, std::size_t> ranks(Word word) = 0;
+};
+
+// How often values occur.
+class Counted {
+ public:
+  virtual ~Counted() = default;
+  virtual std::size_t size() const = 0;
+  virtual std::size_t distinct() const = 0;
+  virtual double entropy() const = 0;
+  // Calls put(word, count) for the k most frequent values.
+  using Put = void (*)(void* to, Word word, std::uint64_t count);
+  virtual void most_frequent(std::size_t k, Put put, void* to) const = 0;
 };
 
 // How the words of a column are compared.
@@ -95,12 +110,20 @@ struct OrderKernelOf {
     explicit InSet(const Set& s) : set(s) {}
     std::size_t size() const override { return set.size(); }
     Word select(std::size_t k) override { return Keys::word(set.select(k).at); }
+    std::pair<std::size_t, std::size_t> ranks(Word word) override {
+      const Key key = Keys::key(word);
+      return {set.rank(key), set.rank_behind(key)};
+    }
   };
   struct InSelection final : Ordered {
     Selection<Key> selection;
     explicit InSelection(const Set& s) : selection(s) {}
     std::size_t size() const override { return selection.size(); }
     Word select(std::size_t k) override { return Keys::word(selection.select(k)); }
+    std::pair<std::size_t, std::size_t> ranks(Word word) override {
+      const Key key = Keys::key(word);
+      return {selection.rank(key, false), selection.rank(key, true)};
+    }
   };
 
   static void* make() { return new Set(); }
@@ -136,6 +159,96 @@ struct OrderKernelOf {
     return &kernel;
   }
 };
+
+// The same table over a multiset that counts how often values occur. A window that ends before the
+// last one is answered by a set that is moved there and back.
+template <class Keys, bool kOrdered>
+struct CountKernelOf {
+  using Key = typename Keys::Key;
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<Word>{}(static_cast<Word>(Keys::word(key)));
+    }
+  };
+  using Set = Tally<Key, Hash>;
+  using Values = std::vector<Key>;
+
+  struct View final : Counted {
+    const Set& set;
+    explicit View(const Set& s) : set(s) {}
+    std::size_t size() const override { return set.size(); }
+    std::size_t distinct() const override { return set.distinct(); }
+    double entropy() const override { return set.entropy(); }
+    void most_frequent(std::size_t k, Put put, void* to) const override {
+      set.most_frequent(
+          k, [&](const Key& key, std::uint64_t count) { put(to, Keys::word(key), count); });
+    }
+  };
+
+  static void* make() { return new Set(kOrdered); }
+  static void free(void* set) { delete static_cast<Set*>(set); }
+  static void clear(void* set) { static_cast<Set*>(set)->clear(); }
+  static void enter(void* set, const void* const* columns, std::int32_t first, std::int32_t count) {
+    const auto* words = static_cast<const Word*>(columns[0]);
+    for (std::int32_t i = first; i < first + count; ++i) {
+      static_cast<Set*>(set)->insert(Keys::key(words[i]));
+    }
+  }
+  static void leave(void* set, const void* const* columns, std::int32_t first, std::int32_t count) {
+    const auto* words = static_cast<const Word*>(columns[0]);
+    for (std::int32_t i = first; i < first + count; ++i) {
+      static_cast<Set*>(set)->erase(Keys::key(words[i]));
+    }
+  }
+  static void put(const void* set, std::size_t row, Sink& sink) {
+    View view(*static_cast<const Set*>(set));
+    sink.put(row, static_cast<Counted*>(&view), view.size());
+  }
+  // The set moves to the other window and back.
+  static void put_with(const void* set, const std::vector<const void*>& more,
+                       const std::vector<const void*>& less, std::size_t row, Sink& sink) {
+    Set& moved = *static_cast<Set*>(const_cast<void*>(set));
+    const Back back{moved, more, less};
+    insert_all(moved, more);
+    erase_all(moved, less);
+    put(&moved, row, sink);
+  }
+  static void insert_all(Set& set, const std::vector<const void*>& states) {
+    for (const void* state : states) {
+      for (const Key& key : *static_cast<const Values*>(state)) set.insert(key);
+    }
+  }
+  static void erase_all(Set& set, const std::vector<const void*>& states) {
+    for (const void* state : states) {
+      for (const Key& key : *static_cast<const Values*>(state)) set.erase(key);
+    }
+  }
+  // Moves a set back, whatever happens.
+  struct Back {
+    Set& set;
+    const std::vector<const void*>& more;
+    const std::vector<const void*>& less;
+    ~Back() {
+      insert_all(set, less);
+      erase_all(set, more);
+    }
+  };
+  static std::size_t bytes(const void* set) {
+    return sizeof(Set) + static_cast<const Set*>(set)->bytes();
+  }
+  static const OrderKernel* table() {
+    static const OrderKernel kernel = {make, free, clear, enter, leave, put, put_with, bytes};
+    return &kernel;
+  }
+};
+
+// A part of how often the values of a column occur; kOrdered if the most frequent are asked for.
+template <class Keys, bool kOrdered>
+Part count_part(std::uint32_t column, std::uint32_t presence = kAlways) {
+  Part part = part_of(Sorted<Keys>{}, {column}, presence);
+  part.order = CountKernelOf<Keys, kOrdered>::table();
+  return part;
+}
 
 // A part of order statistics over a column.
 template <class Keys>

@@ -1,4 +1,4 @@
-// Variance, standard deviation and the geometric mean.
+// Variance, standard deviation, skewness, kurtosis and the geometric mean.
 //
 // Layout: var and std: count, one of the values (the pivot), the mean's distance from it, and the
 //   sum of squared deviations. geomean: sum of logarithms and count.
@@ -61,6 +61,64 @@ struct Var {
   Out lower(const State& state) const {
     const double var = state.m2 / (state.n - static_cast<double>(ddof));
     return root ? std::sqrt(var) : var;
+  }
+};
+
+// Skewness and kurtosis, corrected for bias: G1 and G2 as in pandas. Parts merge by the pairwise
+// formulas for third and fourth moments (Pebay 2008).
+template <class T, bool kFourth>
+struct Shape {
+  static constexpr bool commutative = true;
+  using In = T;
+  struct State {
+    double n = 0, pivot = 0, offset = 0, m2 = 0, m3 = 0, m4 = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a.count(n);
+      a(pivot, offset, m2, m3, m4);
+      if constexpr (Archive::kLoading) {
+        expect(!(m2 < 0) && !(m4 < 0), "a sum of even powers is negative");
+      }
+    }
+  };
+  using Out = double;
+  State identity() const { return {}; }
+  State lift(T value) const {
+    const auto one = Var<T>{}.lift(value);
+    return {one.n, one.pivot, one.offset, one.m2, one.m2, one.m2};  // 0, or NaN
+  }
+  State combine(const State& a, const State& b) const {
+    if (a.n == 0) return b;
+    if (b.n == 0) return a;
+    const double n = a.n + b.n;
+    const double delta = (b.pivot - a.pivot) + (b.offset - a.offset);
+    const double share = b.n / n, other = a.n / n;
+    const double d2 = delta * delta;
+    State both = a;
+    both.n = n;
+    both.offset = a.offset + delta * share;
+    both.m2 = a.m2 + b.m2 + d2 * a.n * share;
+    both.m3 = a.m3 + b.m3 + d2 * delta * a.n * share * (other - share) +
+              3 * delta * (other * b.m2 - share * a.m2);
+    if constexpr (kFourth) {
+      both.m4 = a.m4 + b.m4 +
+                d2 * d2 * a.n * share * (other * other - other * share + share * share) +
+                6 * d2 * (other * other * b.m2 + share * share * a.m2) +
+                4 * delta * (other * b.m3 - share * a.m3);
+    }
+    return both;
+  }
+  // Values that are all equal have neither.
+  bool defined(const State& state) const { return state.n >= (kFourth ? 4 : 3); }
+  Out lower(const State& state) const {
+    const double n = state.n;
+    if (state.m2 == 0) return kFourth ? -3 : 0;
+    if constexpr (kFourth) {
+      const double ratio = state.m4 / state.m2 / state.m2;
+      return (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (n * ratio) - 3 * (n - 1));
+    } else {
+      return n * std::sqrt(n - 1) / (n - 2) * (state.m3 / state.m2 / std::sqrt(state.m2));
+    }
   }
 };
 

@@ -119,6 +119,67 @@ struct TwoColumns {
   }
 };
 
+// The mean of x, each value with a weight.
+template <class X, class Y>
+struct WeightedMean {
+  static constexpr bool commutative = true;
+  using In = Pair<X, Y>;
+  struct State {
+    std::int64_t n = 0;
+    double sum = 0, weight = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a.count(n);
+      a(sum, weight);
+    }
+  };
+  using Out = double;
+  State identity() const { return {}; }
+  State lift(const In& pair) const {
+    const auto weight = static_cast<double>(pair.key);
+    return {1, static_cast<double>(pair.arg) * weight, weight};
+  }
+  State combine(const State& older, const State& newer) const {
+    return {older.n + newer.n, older.sum + newer.sum, older.weight + newer.weight};
+  }
+  // Weights that cancel have no mean.
+  bool defined(const State& state) const { return state.n > 0 && state.weight != 0; }
+  Out lower(const State& state) const { return state.sum / state.weight; }
+};
+
+// The sum of x that forgets by half-lives, seen from the newest time.
+template <class X, class Y>
+struct DecayedSum {
+  static constexpr bool commutative = true;
+  double half_life = 1;
+  using In = Pair<X, Y>;
+  struct State {
+    Y newest{};
+    std::int64_t n = 0;
+    double sum = 0;
+    template <class Archive>
+    void archive(Archive& a) {
+      a(newest);
+      a.count(n);
+      a(sum);
+    }
+  };
+  using Out = double;
+  State identity() const { return {}; }
+  State lift(const In& pair) const { return {pair.key, 1, static_cast<double>(pair.arg)}; }
+  State combine(const State& older, const State& newer) const {
+    if (older.n == 0) return newer;
+    if (newer.n == 0) return older;
+    const double ahead = newer.newest == older.newest ? 0 : distance(newer.newest, older.newest);
+    const double faded = ahead == 0 ? 1 : std::exp2(-std::abs(ahead) / half_life);
+    const bool newer_leads = ahead >= 0;
+    return {newer_leads ? newer.newest : older.newest, older.n + newer.n,
+            newer_leads ? older.sum * faded + newer.sum : older.sum + newer.sum * faded};
+  }
+  bool defined(const State& state) const { return state.n > 0; }
+  Out lower(const State& state) const { return state.sum; }
+};
+
 template <class X, class Y>
 struct DecayedMean {
   static constexpr bool commutative = true;

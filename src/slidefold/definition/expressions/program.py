@@ -322,7 +322,9 @@ class _Builder:
 
     def _decimal_type(self, node: Node, digits: int, scale: int) -> Any:
         if scale > _MOST_DIGITS or digits - scale > _MOST_DIGITS + 1:
-            raise ValueTypeError(f"{node.text()!r} needs decimals of {digits} digits: cast to float64")
+            raise ValueTypeError(
+                f"{node.text()!r} needs decimals of {digits} digits: cast to float64"
+            )
         return pa.decimal128(min(digits, _MOST_DIGITS), scale)
 
     def _same_scale(self, node: Node, a: _Value, b: _Value) -> tuple[_Value, _Value]:
@@ -345,9 +347,7 @@ class _Builder:
             if _is_clock_time(a.kind) or _is_clock_time(b.kind):
                 raise self._wrong(node, a, "timestamps or dates")
             a, b, unit = self._same_unit(node, a, b)
-            return self._step(
-                "subtract_whole", node, a, b, kind=pa.duration(unit), words="whole"
-            )
+            return self._step("subtract_whole", node, a, b, kind=pa.duration(unit), words="whole")
         both = function in ("add", "subtract") and a.temporal and b.temporal
         if both and spans[1] and not _is_clock_time(a.kind):
             return self._moved(node, a, b)
@@ -391,9 +391,7 @@ class _Builder:
             times = 86400 * _UNITS[unit]
         if times == 1:
             return value
-        return self._step(
-            "scale_whole", node, value, kind=value.kind, words="whole", number=times
-        )
+        return self._step("scale_whole", node, value, kind=value.kind, words="whole", number=times)
 
     def _negate(self, node: Call) -> _Value:
         return self._signed(node, "negate")
@@ -411,6 +409,20 @@ class _Builder:
         if value.words == "whole" and not value.temporal:
             kind = pa.int64()
         return self._step(f"{function}_{value.words}", node, value, kind=kind, words=value.words)
+
+    def _fade(self, node: Call) -> _Value:
+        """Compile what is left of a value after some time, given its half-life."""
+        value, since = (self.value(given) for given in node.given)
+        half_life = float(node.option)
+        if since.temporal:
+            half_life *= _UNITS[_unit(since.kind)]
+        elapsed = self._step("whole_to_real", node, since, kind=pa.float64(), words="real")
+        if since.words == "real":
+            elapsed = since
+        lives = self._constant(half_life, "real", pa.float64())
+        parts = {"kind": pa.float64(), "words": "real"}
+        ages = self._step("divide_real", node, elapsed, lives, **parts)
+        return self._step("fade_real", node, self._real(node, value), ages, **parts)
 
     def _log(self, node: Call) -> _Value:
         value = self.value(node.given[0])
@@ -516,8 +528,10 @@ class _Builder:
         found = None
         for given in node.given[1:]:
             one = self._compared(Call("equal", (node.given[0], given)))
-            found = one if found is None else self._step(
-                "or", node, found, one, kind=pa.bool_(), words="truth"
+            found = (
+                one
+                if found is None
+                else self._step("or", node, found, one, kind=pa.bool_(), words="truth")
             )
         assert found is not None
         return found

@@ -1,6 +1,15 @@
 """The operators, one file per family; each function is next to the record of its operator."""
 
-from slidefold.definition.operators.arithmetic import count, geomean, mean, std, sum, var
+from slidefold.definition.operators.arithmetic import (
+    count,
+    geomean,
+    kurtosis,
+    mean,
+    skewness,
+    std,
+    sum,
+    var,
+)
 from slidefold.definition.operators.base import Operator, Traits
 from slidefold.definition.operators.datasketch import (
     SketchOperator,
@@ -20,10 +29,27 @@ from slidefold.definition.operators.extremes import (
     relative_variation,
     top_k,
 )
+from slidefold.definition.operators.frequency import (
+    TallyOperator,
+    distinct,
+    entropy,
+    mode,
+    most_frequent,
+    rank,
+)
 from slidefold.definition.operators.logic import all, any, bit_and, bit_or, bit_xor, histogram
 from slidefold.definition.operators.order import QuantileOperator, median, quantile
 from slidefold.definition.operators.over import Over
-from slidefold.definition.operators.pairs import correlation, covariance, decayed_mean, trend
+from slidefold.definition.operators.neighbours import change, lag, ratio_change
+from slidefold.definition.operators.pairs import (
+    correlation,
+    covariance,
+    decayed_count,
+    decayed_mean,
+    decayed_sum,
+    trend,
+    weighted_mean,
+)
 from slidefold.definition.operators.positional import (
     collect,
     collect_distinct,
@@ -41,6 +67,7 @@ from slidefold.definition.operators.sketches import (
     moments,
     naive_bayes,
 )
+from slidefold.definition.operators.times import longest_gap, since_first, since_last
 from slidefold.definition.operators.user import Fold, OperatorFactory, UserOperator, operator
 
 __all__ = [
@@ -55,6 +82,7 @@ __all__ = [
     "Record",
     "SketchOperator",
     "StructOperator",
+    "TallyOperator",
     "Traits",
     "UserOperator",
     "all",
@@ -65,6 +93,7 @@ __all__ = [
     "bit_or",
     "bit_xor",
     "bloom",
+    "change",
     "collect",
     "collect_distinct",
     "concat",
@@ -72,12 +101,19 @@ __all__ = [
     "count",
     "count_min",
     "covariance",
+    "decayed_count",
     "decayed_mean",
+    "decayed_sum",
+    "distinct",
+    "entropy",
     "first",
     "frequent_items",
     "geomean",
     "histogram",
+    "kurtosis",
+    "lag",
     "last",
+    "longest_gap",
     "m4",
     "max",
     "max_by",
@@ -87,14 +123,21 @@ __all__ = [
     "min",
     "min_by",
     "min_count",
+    "mode",
     "moments",
+    "most_frequent",
     "naive_bayes",
     "nth",
     "operator",
     "quantile",
     "range",
+    "rank",
+    "ratio_change",
     "recorded",
     "relative_variation",
+    "since_first",
+    "since_last",
+    "skewness",
     "std",
     "struct",
     "sum",
@@ -102,4 +145,5 @@ __all__ = [
     "top_k",
     "trend",
     "var",
+    "weighted_mean",
 ]

@@ -138,6 +138,8 @@ class Operator:
             nodes.append(self.condition)
         return tuple(dict.fromkeys(name for node in nodes for name in node.columns()))
 
+    own = ""  # the column whose value at the row itself is read; most operators read none
+
     @property
     def flag(self) -> str | None:
         """The column that has a value in the rows to fold; None if nulls tell which they are."""

@@ -54,6 +54,8 @@ class Over(Combined):
 
     def settle(self, closed: str) -> Over:
         """Set `closed` of the window, unless the user has set it."""
+        if self.operator.record.own_window:
+            return self
         return replace(self, window=self.window.settle(closed))
 
     def __repr__(self) -> str:
@@ -61,6 +63,8 @@ class Over(Combined):
 
     def text(self, default: str | None) -> str:
         """Return the column as source code, without `closed` if it equals the default."""
+        if self.operator.record.own_window:
+            return repr(self.operator)
         length, ends = self.window.argument(default)
         optional = {"min_count": self.min_count, "algorithm": self.algorithm}
         more = {name: value for name, value in optional.items() if value is not None}

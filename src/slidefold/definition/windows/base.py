@@ -16,6 +16,7 @@ class WindowKind(ABC):
     columns: tuple[str, ...] = ()  # the input columns that the window reads
     closed: str = "right"
     settled: bool = True  # False if `closed` is a default that `every` may change
+    delay: Any = None  # how long before the row's time it ends; None if it ends there
     live = False  # whether sf.Window supports it, event by event
     in_time = False  # whether it is a range of time and has a reach
     orders_peers = True  # whether the order among rows of equal time can change a result
