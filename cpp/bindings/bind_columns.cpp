@@ -29,6 +29,20 @@ std::pair<nb::object, nb::object> frames_of(const Whole& starts, const Whole& ti
   return {lo.array, hi.array};
 }
 
+std::pair<nb::object, nb::object> reach_frames_of(const Whole& starts, const Whole& times,
+                                                  std::int64_t oldest, std::int64_t newest) {
+  const std::size_t rows = times.shape(0);
+  const std::int64_t* const start = sorted_times(starts, times).starts;
+  const auto lo = fresh_array<std::int64_t>(rows), hi = fresh_array<std::int64_t>(rows);
+  run_long(false, [&] {
+    for (std::size_t g = 1; g < starts.shape(0); ++g) {
+      reach_frames(times.data(), static_cast<std::size_t>(start[g - 1]),
+                   static_cast<std::size_t>(start[g]), oldest, newest, lo.data, hi.data);
+    }
+  });
+  return {lo.array, hi.array};
+}
+
 // (results, valid) of the frames lo[i] to hi[i] over a column without nulls.
 nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handle values,
                           const Whole& lo, const Whole& hi) {
@@ -48,6 +62,8 @@ nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handl
 
 void bind_columns(nb::module_& m) {
   m.def("time_frames", frames_of);
+  m.def("reach_frames", reach_frames_of, nb::arg("starts"), nb::arg("times"), nb::arg("oldest"),
+        nb::arg("newest"));
   m.def("fold_frames", fold_frames_of, nb::arg("algorithm"), nb::arg("op"),
         nb::arg("values").none(), nb::arg("lo"), nb::arg("hi"));
 }

@@ -16,8 +16,10 @@
 namespace slidefold::bindings {
 namespace {
 
+struct EngineCore;
 engine::Column input_column(const Input& input, const std::vector<Word>& words,
                             const std::vector<std::uint8_t>& valid);
+void require_whole(EngineCore& core);
 
 using engine::Engine;
 using engine::Part;
@@ -247,11 +249,18 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
   return part;
 }
 
-engine::Rule rule_in(nb::handle given) {
+engine::Rule rule_in(const EngineCore& core, nb::handle given) {
   const auto kind = at<std::string>(given, "kind");
   if (kind == "time") {
-    return engine::TimeRule{at<std::int64_t>(given, "oldest"), at<std::int64_t>(given, "newest")};
+    engine::TimeRule rule{at<std::int64_t>(given, "oldest"), at<std::int64_t>(given, "newest")};
+    if (nb::cast<bool>(given.attr("__contains__")("days"))) {
+      rule.days = core.grid.days;
+      rule.back = at<std::size_t>(given, "days");
+      rule.open = at<bool>(given, "open");
+    }
+    return rule;
   }
+  if (kind == "lifetime") return engine::LifetimeRule{at<std::int64_t>(given, "newest")};
   if (kind == "rows") {
     return engine::RowsRule{at<std::uint64_t>(given, "most"), at<bool>(given, "with_row")};
   }
@@ -397,8 +406,19 @@ void build(EngineCore& core, nb::dict given) {
                : slide == "window" ? Slide::kWindow
                                    : Slide::kNone;
   if (core.slide == Slide::kTime) {
-    core.grid = {at<Time>(given, "step"), at<Time>(given, "shift"), at<Time>(given, "far"),
-                 at<Time>(given, "near")};
+    core.grid.step = at<Time>(given, "step");
+    core.grid.shift = at<Time>(given, "shift");
+    core.grid.far = at<Time>(given, "far");
+    core.grid.near = at<Time>(given, "near");
+    core.grid.fill = at<bool>(given, "fill");
+    const nb::object days = given["days"];
+    if (!days.is_none()) {
+      core.grid.days =
+          std::make_shared<engine::Days>(engine::Days{nb::cast<std::vector<Time>>(days)});
+      core.grid.every_days = at<std::size_t>(given, "every_days");
+      core.grid.first_day = at<std::size_t>(given, "first_day");
+      core.grid.back = at<std::size_t>(given, "largest_days");
+    }
     core.largest = at<Time>(given, "largest");
     core.every_text = at<std::string>(given, "every");
     core.most_results = at<double>(given, "most");
@@ -466,7 +486,7 @@ void build(EngineCore& core, nb::dict given) {
   std::vector<Wired> wires;
   std::size_t w = 0;
   for (const nb::handle one : nb::object(given["windows"])) {
-    engine::Window window{rule_in(one), at<std::vector<std::size_t>>(one, "parts")};
+    engine::Window window{rule_in(core, one), at<std::vector<std::size_t>>(one, "parts")};
     std::vector<std::unique_ptr<EngineCore::Fan>> sinks;
     std::vector<Counts*> counting(window.parts.size(), nullptr);
     for (std::size_t k = 0; k < window.parts.size(); ++k) {
@@ -672,6 +692,7 @@ void add_ends(EngineCore& core, Each&& each) {
     most += engine.most_ends(slot, after, until, core.grid);
   });
   if (most > core.most_results) {
+    if (core.grid.days != nullptr) throw TooMany{most};
     double exact = 0;
     each([&](engine::Slot slot, Time after, Time until) {
       exact += engine.count_ends(slot, after, until, core.grid);
@@ -679,9 +700,24 @@ void add_ends(EngineCore& core, Each&& each) {
     if (exact > core.most_results) throw TooMany{exact};
   }
   each([&](engine::Slot slot, Time after, Time until) {
+    std::optional<Time> last;
+    if (core.grid.fill) last = engine.last_end(slot);
+    const auto add = [&](Time end) {
+      const Time start =
+          core.grid.back > 0 ? core.grid.low(end) : engine::before(end, core.largest);
+      core.ends.push_back({slot, start, end, true, 0, 0});
+    };
     engine.each_end(slot, after, until, core.grid, [&](Time end) {
-      core.ends.push_back({slot, engine::before(end, core.largest), end, true, 0, 0});
+      if (last) {  // the ends between have no rows
+        for (auto empty = core.grid.from(*last + 1); empty && *empty < end;
+             empty = core.grid.from(*empty + 1)) {
+          add(*empty);
+        }
+      }
+      add(end);
+      if (core.grid.fill) last = end;
     });
+    if (core.grid.fill && last) engine.set_last_end(slot, *last);
   });
 }
 
@@ -1056,6 +1092,100 @@ nb::object held(EngineCore& core, std::optional<Time> until) {
   return exported(std::move(batch));
 }
 
+// What keys keep of rows that have gone: keys, how many rows, the last end and the states.
+nb::object past(EngineCore& core) {
+  const Turn turn(core.turns);
+  Engine& engine = *core.engine;
+  const Inputs& inputs = core.inputs;
+  const std::size_t keys = inputs.keys.size();
+  std::vector<std::vector<Word>> words(keys + 3);
+  std::vector<std::vector<std::uint8_t>> valid(keys + 3);
+  const auto add = [&](std::size_t column, Word word, bool some) {
+    words[column].push_back(word);
+    valid[column].push_back(some ? 1 : 0);
+  };
+  engine::Pool texts;
+  engine.each_key([&](engine::Slot slot, engine::KeyStore& store) {
+    if (store.past == nullptr) return;
+    const auto key = engine.key(slot);
+    for (std::size_t k = 0; k < keys; ++k) add(k, key[k], (key[keys] >> k & 1) == 0);
+    add(keys, store.past->rows, true);
+    add(keys + 1, static_cast<Word>(store.past->last_end.value_or(0)),
+        store.past->last_end.has_value());
+    Saver saver;
+    for (std::size_t i = 0; i < engine.past_parts().size(); ++i) {
+      const Part& part = engine.nodes().part(engine.past_parts()[i]);
+      if (part.algebra().save == nullptr) {
+        fail("StateError", "the state of a lifetime window cannot be saved");
+      }
+      part.algebra().save(part.context.get(), store.past->states[i].get(), saver);
+    }
+    add(keys + 2, texts.add(saver.bytes()), true);
+  });
+  engine::Column batch;
+  batch.format = "+s";
+  batch.length = static_cast<std::int64_t>(words[keys].size());
+  for (std::size_t k = 0; k < keys; ++k) {
+    batch.children.push_back(input_column(inputs.inputs[inputs.keys[k]], words[k], valid[k]));
+  }
+  engine::Type whole, bytes;
+  whole.layout = 'i';
+  bytes.kind = engine::Kind::kText;
+  bytes.layout = 'O';
+  const char* const names[] = {"rows", "last_end", "states"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    batch.children.push_back(engine::column_of(i < 2 ? "l" : "Z", i < 2 ? whole : bytes,
+                                               words[keys + i], valid[keys + i]));
+    batch.children.back().name = names[i];
+  }
+  return exported(std::move(batch));
+}
+
+// Sets what keys keep of rows that have gone.
+void fill_past(EngineCore& core, nb::handle capsule) {
+  const Turn turn(core.turns);
+  require_whole(core);
+  auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
+  if (array == nullptr) throw nb::python_error();
+  Inputs& inputs = core.inputs;
+  const std::size_t keys = inputs.keys.size();
+  const auto count = static_cast<std::size_t>(array->length);
+  if (array->n_children != static_cast<std::int64_t>(keys + 3)) {
+    fail("StateError", "the states of lifetime windows cannot be read");
+  }
+  std::vector<std::vector<Word>> words(keys + 3);
+  std::vector<std::vector<std::uint8_t>> valid(keys + 3);
+  engine::Type whole, bytes;
+  whole.layout = 'i';
+  bytes.kind = engine::Kind::kText;
+  bytes.layout = 'O';
+  for (std::size_t c = 0; c < keys + 3; ++c) {
+    engine::Type type = c < keys       ? inputs.inputs[inputs.keys[c]].type
+                        : c < keys + 2 ? whole
+                                       : bytes;
+    engine::ArrowColumn(type, *array->children[c]).read(core.pool, words[c], valid[c]);
+  }
+  Engine& engine = *core.engine;
+  std::vector<Word> key(keys + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    key[keys] = 0;
+    for (std::size_t k = 0; k < keys; ++k) {
+      key[k] = valid[k][i] != 0 ? words[k][i] : 0;
+      if (valid[k][i] == 0) key[keys] |= Word{1} << k;
+    }
+    engine::Past& past = engine.past_of(key.data());
+    past.rows = words[keys][i];
+    if (valid[keys + 1][i] != 0) past.last_end = static_cast<Time>(words[keys + 1][i]);
+    if (valid[keys + 2][i] == 0) fail("StateError", "the state of a lifetime window is missing");
+    Loader loader(engine::text_of(words[keys + 2][i]));
+    for (std::size_t p = 0; p < engine.past_parts().size(); ++p) {
+      const Part& part = engine.nodes().part(engine.past_parts()[p]);
+      past.states[p].fill([&](void* out) { part.algebra().load(part.context.get(), out, loader); });
+    }
+    loader.finish();
+  }
+}
+
 // The keys and bounds of results that are not at rows.
 nb::object ends_of(EngineCore& core) {
   const Inputs& inputs = core.inputs;
@@ -1325,6 +1455,12 @@ void bind_engine(nb::module_& m) {
           },
           nb::arg("batch"))
       .def("held", held, nb::arg("until").none())
+      .def("past", past)
+      .def("fill_past", fill_past, nb::arg("batch"))
+      .def_prop_ro("keeps_past",
+                   [](const EngineCore& core) {
+                     return core.grid.fill || !core.engine->past_parts().empty();
+                   })
       .def("prune",
            [](EngineCore& core) {
              const Turn turn(core.turns);

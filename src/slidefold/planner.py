@@ -268,6 +268,8 @@ def _in_windows(leaf: Leaf, kinds: Sequence[Any] | None) -> bool:
     """Tell whether the native pass over windows supports this window and these columns."""
     if not (leaf.window.in_time or leaf.window.last_rows) or leaf.algorithm is not None:
         return False
+    if not leaf.window.one_pass:
+        return False
     operator, word = leaf.operator, leaf.operator.record.one_pass
     if operator.flag is not None:
         return False  # the pass has no rows that are neither nulls nor folded

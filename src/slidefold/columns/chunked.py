@@ -72,7 +72,12 @@ def kinds_of(leaf: Leaf, schema: Any) -> list[Any]:
 def modes(definition: Rolling, schema: Any) -> dict[Path, str]:
     """Return what stands for the middle of each leaf, for columns of a schema."""
     schema = core_schema(definition, schema)
-    return {leaf.path: mode_of(leaf.operator, kinds_of(leaf, schema)) for leaf in definition.leaves}
+    return {
+        leaf.path: "whole"
+        if leaf.window.delay is not None  # not all windows of a chunk hold the rows before it
+        else mode_of(leaf.operator, kinds_of(leaf, schema))
+        for leaf in definition.leaves
+    }
 
 
 def wants_order(definition: Rolling, mode: Mapping[Path, str]) -> bool:

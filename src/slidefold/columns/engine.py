@@ -27,6 +27,8 @@ def run(definition: Rolling, data: Any, threads: int = 1) -> Any:
     source = source_of(data)
     require_columns(definition, list(source.names))
     if isinstance(source, ReaderSource) and definition.slide is None:
+        if any(window.ahead for window in definition.windows):  # they need all rows
+            return run(definition, source.reader.read_all(), threads).to_reader()
         return run_reader(definition, source.reader, threads=threads)
     read = dict.fromkeys((*definition.used, *definition.row_columns))
     if definition.slide is not None:

@@ -135,5 +135,5 @@ def total_counts(summaries: Sequence[Summary], segments: int) -> tuple[int, ...]
 def can_cut(definition: Rolling) -> bool:
     """Tell whether a definition can run in chunks: rows and time windows, one result per row."""
     return definition.slide is None and all(
-        window.in_time or window.last_rows for window in definition.windows
+        (window.in_time and not window.ahead) or window.last_rows for window in definition.windows
     )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Errors, each with the key where it occurred, such as columns.total.over.
 Mistakes = list[tuple[str, SlidefoldError]]
-_KEYS = ("on", "by", "every", "offset", "order", "closed", "columns")
+_KEYS = ("on", "by", "every", "offset", "zone", "fill", "order", "closed", "columns")
 _COLUMN_KEYS = (
     "operator",
     "columns",
@@ -67,6 +67,10 @@ def to_dict(definition: Rolling) -> dict[str, Any]:
         saved["order"] = order if isinstance(order, str) else list(order)
     if definition.closed is not None:
         saved["closed"] = definition.closed
+    if definition.zone is not None:
+        saved["zone"] = definition.zone
+    if definition.fill:
+        saved["fill"] = True
     default = definition.default_closed
     saved["columns"] = {
         name: _column_out(item, default)
@@ -444,6 +448,8 @@ def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
         if not field.compare:
             continue
         value = getattr(window, field.name)
+        if field.name in ("delay", "ahead") and not value:
+            continue
         if field.name != "closed" or value != default:
             saved[field.name] = _length(value)
     return saved

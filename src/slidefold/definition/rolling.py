@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from slidefold.live import Live
 
 _BOUNDS = ("window_start", "window_end")
-ARGUMENTS = ("on", "by", "every", "offset", "order", "closed", "columns")
+ARGUMENTS = ("on", "by", "every", "offset", "zone", "fill", "order", "closed", "columns")
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,14 @@ class Rolling:
     offset: Given | Time | None = None
     order: str | tuple[str, ...] = ()
     closed: str | None = None
+    zone: str | None = None
+    fill: bool = False
     # The columns that order rows of equal time, if a larger definition has already chosen them.
     peers: tuple[str, ...] | None = field(default=None, compare=False)
     plain: bool = field(default=False, compare=False)  # whether this is a core already
 
     def __post_init__(self) -> None:
-        slide = every_of(self.every, self.offset)
+        slide = every_of(self.every, self.offset, self.zone, self.fill)
         for name in ("every", "offset"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
         object.__setattr__(self, "offset", getattr(self.offset, "range", self.offset))
@@ -93,6 +95,7 @@ class Rolling:
         object.__setattr__(self, "items", settled)
         for over in self._overs():
             require_algorithm(over.algorithm)
+            over.require_bounded()
         _ = self.core  # raises if columns refer to themselves
 
     @property
@@ -141,7 +144,7 @@ class Rolling:
     @property
     def slide(self) -> Every | None:
         """When results are computed; None for one result per input row."""
-        return every_of(self.every, self.offset)
+        return every_of(self.every, self.offset, self.zone, self.fill)
 
     @cached_property
     def used(self) -> tuple[str, ...]:
@@ -291,6 +294,7 @@ class Rolling:
 
     def __repr__(self) -> str:
         head = {"on": self.on, "by": self.by, "every": self.every, "offset": self.offset}
+        head |= {"zone": self.zone, "fill": self.fill or None}
         arguments = [
             f"{name}={written(value[0] if isinstance(value, tuple) and len(value) == 1 else value)}"
             for name, value in (*head.items(), ("order", self.order), ("closed", self.closed))
@@ -330,6 +334,8 @@ def rolling(
     by: str | Sequence[str] = (),
     every: Given | Rows | Time | None = None,
     offset: Given | Time | None = None,
+    zone: str | None = None,
+    fill: bool = False,
     order: str | Sequence[str] = (),
     closed: str | None = None,
     columns: Mapping[str, Over | Expression | Sequence[Over]] | None = None,
@@ -346,6 +352,11 @@ def rolling(
     - a number of rows;
     - `sf.time(10)`, if times are numbers;
     - `"window"`: one result per closed session or punctuated window.
+
+    With `zone`, such as "Europe/Berlin", and `every` in whole days, days begin at local midnight,
+    and ranges in whole days count local days, also when clocks change. Only ends whose largest
+    window holds a row give a result; `fill=True` adds the empty ones between the first and the last
+    of a key.
 
     Rows of equal time see each other. If their order matters, they are sorted by the columns of
     `order`, then by the other columns used; `order="input"` keeps the input order. `closed` is the
@@ -368,6 +379,8 @@ def rolling(
         "by": by,
         "every": every,
         "offset": offset,
+        "zone": zone,
+        "fill": fill,
         "order": order,
         "closed": closed,
     }
@@ -405,7 +418,7 @@ def rolling(
     ordering: str | tuple[str, ...] = "input" if order == "input" else _names("order", order)
     if closed is not None and closed not in CLOSED:
         raise WindowError(f"closed must be one of {', '.join(CLOSED)}, got {closed!r}")
-    return Rolling(on, keys, tuple(named.items()), every, offset, ordering, closed)
+    return Rolling(on, keys, tuple(named.items()), every, offset, ordering, closed, zone, fill)
 
 
 def _is_list(value: object) -> bool:

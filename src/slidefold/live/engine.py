@@ -27,7 +27,16 @@ from slidefold.live.numbered import NUMBER, numbered
 from slidefold.live.program import compile_program
 from slidefold.live.revise import REVISION, Revise
 from slidefold.live.revise_ends import ReviseEnds
-from slidefold.live.side import Mode, Side, Sided, has_null, read_side, write_side
+from slidefold.live.side import (
+    Mode,
+    Side,
+    Sided,
+    has_null,
+    read_past,
+    read_side,
+    write_past,
+    write_side,
+)
 
 EMITS = ("final", "arrival", "revise", "change")
 
@@ -124,6 +133,9 @@ class Engine:
         mode = engine._mode
         if engine.native is None:
             rows = numbered(rows, 0)
+        past = read_past(kept.schema.metadata)
+        if past is not None and engine.native is not None:
+            engine.native.fill_past(past)
         if not isinstance(mode, Sided):
             mode.fill(rows, watermark)
             return engine
@@ -215,6 +227,8 @@ class Engine:
 
         It depends on the last watermark taken; the argument is ignored.
         """
+        if self.native is not None and self.native.keeps_past:
+            return None  # what is left of older rows is not in the rows
         return self._mode.horizon()
 
     def next_due(self) -> int | None:
@@ -236,6 +250,9 @@ class Engine:
         if isinstance(self._mode, Sided):
             side = Side(self._mode.side(), len(rows), self.watermark)
             rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))
+        if self.native is not None and self.native.keeps_past:
+            past = write_past(self.native.past(), rows.schema.metadata)
+            rows = rows.replace_schema_metadata(past)
         return rows
 
     def takes(self, schema: Any) -> bool:
@@ -275,6 +292,12 @@ def check_emit(definition: Rolling, emit: str, id: Sequence[str]) -> None:
     if emit not in EMITS:
         raise DefinitionError(f"emit must be one of {', '.join(EMITS)}, got {emit!r}")
     slide = definition.slide
+    if any(window.ahead for window in definition.windows):
+        raise DefinitionError(
+            "ahead=True needs the rows that are still to come: it works in batch runs only"
+        )
+    if emit == "revise" and definition.fill:
+        raise DefinitionError("fill=True needs emit='final' or emit='change'")
     if emit == "arrival" and slide is not None:
         raise DefinitionError(
             "emit='arrival' gives one result per row; with every= use emit='revise'"

@@ -20,6 +20,7 @@ from slidefold.definition.expressions import Compiled
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.errors import StateError
 from slidefold.live.change import changed_results, last_columns, peer_order
 from slidefold.live.frames import OLDEST
 from slidefold.live.lateness import times_of
@@ -306,6 +307,23 @@ class Native:
                 continue
             columns.append(_as(field.type, batch.column(at)))
         return pa.table(columns, schema=self.empty.schema)
+
+    @property
+    def keeps_past(self) -> bool:
+        """Return whether keys keep something of rows that have gone."""
+        return bool(self.core.keeps_past)
+
+    def past(self) -> Any:
+        """Return what keys keep of rows that have gone, as a table."""
+        batch = pa.RecordBatch._import_from_c_capsule(*self.core.past())
+        return pa.Table.from_batches([batch])
+
+    def fill_past(self, past: Any) -> None:
+        """Set what keys keep of rows that have gone."""
+        like = self.past().schema
+        if past.schema != like:
+            raise StateError("the states in the saved rows do not match this definition")
+        self.core.fill_past(capsule(past))
 
     def features(self, found: Any) -> dict[str, Any]:
         """Return the columns of results that the core returned."""

@@ -120,6 +120,8 @@ class _Builder:
     def window(self, window: WindowKind) -> dict[str, Any]:
         if window not in self.windows:
             rule = window.engine_rule(self.clock, self.schema)
+            if self.definition.slide is not None:
+                rule = self.definition.slide.window_rule(window, rule, self.clock)
             column = rule.pop("walks", None)
             if column is not None:
                 if pa.types.is_dictionary(self.schema.field(column).type):
@@ -295,8 +297,27 @@ def _placed(build: _Builder, leaf: Leaf, kind: Any) -> None:
     """Compile first, last and nth: the result is a value of the column."""
     name = leaf.operator.columns[0]
     columns, presence = _value(build, leaf, name)
-    part = build.fold(_as_words(leaf.operator), columns, presence)
+    operator = _as_words(leaf.operator)
+    if _outlives(build, leaf, name):
+        operator = replace(leaf.operator, dtype="str")
+    part = build.fold(operator, columns, presence)
     _use_own(build, leaf, part, presence, "fold", name)
+
+
+def _outlives(build: _Builder, leaf: Leaf, name: str) -> bool:
+    """Tell whether states hold texts longer than any row does, so that they need copies."""
+    kind = build.kind(name)
+    if not leaf.window.forever or not (
+        is_text(kind) or _is_bytes(kind) or pa.types.is_decimal(kind)
+    ):
+        return False
+    if pa.types.is_decimal(kind):
+        if _narrow_decimal(kind):
+            return False
+        raise _UnsupportedError
+    if leaf.operator.keeps_nulls:
+        raise _UnsupportedError
+    return True
 
 
 def _use_own(
@@ -379,7 +400,8 @@ def _extreme_by(build: _Builder, leaf: Leaf, kind: Any) -> None:
     arg, key = leaf.operator.columns
     column, code = _compared(build, key)
     presence = build.presence((arg, key))
-    operator = replace(leaf.operator, dtype="int64", key_dtype=code)
+    dtype = "str" if _outlives(build, leaf, arg) else "int64"
+    operator = replace(leaf.operator, dtype=dtype, key_dtype=code)
     part = build.fold(operator, [build.stored(arg), column], presence)
     _use_own(build, leaf, part, presence, "fold", arg)
 

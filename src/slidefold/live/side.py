@@ -73,13 +73,10 @@ class Side:
 
 def write_side(side: Side, metadata: dict[bytes, bytes] | None) -> dict[bytes, bytes]:
     """Return metadata that contains the last results."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, side.table.schema) as writer:
-        writer.write_table(side.table.combine_chunks())
     watermark = "" if side.watermark is None else str(side.watermark)
     return {
         **(metadata or {}),
-        _PREFIX + b"side": sink.getvalue().to_pybytes(),
+        _PREFIX + b"side": _written(side.table),
         _PREFIX + b"rows": str(side.rows).encode(),
         _PREFIX + b"watermark": watermark.encode(),
     }
@@ -89,14 +86,42 @@ def read_side(metadata: dict[bytes, bytes] | None) -> Side | None:
     """Return the last results in the metadata, or None if there are none."""
     if metadata is None or _PREFIX + b"side" not in metadata:
         return None
+    complaint = "the last results in the saved rows cannot be read"
+    table = _read(metadata[_PREFIX + b"side"], complaint)
     try:
-        with pa.ipc.open_stream(metadata[_PREFIX + b"side"]) as reader:
-            table = reader.read_all()
-        table.validate(full=True)
         rows, watermark = metadata[_PREFIX + b"rows"], metadata[_PREFIX + b"watermark"]
         return Side(table, int(rows), int(watermark) if watermark else None)
-    except (pa.ArrowException, OSError, KeyError, ValueError):
-        raise StateError("the last results in the saved rows cannot be read") from None
+    except (KeyError, ValueError):
+        raise StateError(complaint) from None
+
+
+def write_past(past: Any, metadata: dict[bytes, bytes] | None) -> dict[bytes, bytes]:
+    """Return metadata that contains what keys keep of rows that have gone."""
+    return {**(metadata or {}), _PREFIX + b"past": _written(past)}
+
+
+def read_past(metadata: dict[bytes, bytes] | None) -> Any:
+    """Return what keys keep of rows that have gone, or None if the metadata has nothing."""
+    if metadata is None or _PREFIX + b"past" not in metadata:
+        return None
+    return _read(metadata[_PREFIX + b"past"], "the states in the saved rows cannot be read")
+
+
+def _written(table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def _read(data: bytes, complaint: str) -> Any:
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError):
+        raise StateError(complaint) from None
+    return table
 
 
 def require_side(side: Any, like: Any, rows: int | None = None) -> Any:

@@ -39,7 +39,8 @@ def maker_of(
         return engine
 
     # The last results and their revision numbers depend on the batches, not only on the rows.
-    remembers = emit in ("revise", "change")
+    forever = definition.fill or any(window.forever for window in definition.windows)
+    remembers = emit in ("revise", "change") or forever
     return Maker(
         schema,
         definition.on,

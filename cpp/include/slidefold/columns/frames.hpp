@@ -62,6 +62,26 @@ inline void time_frames(const std::int64_t* times, std::size_t begin, std::size_
   });
 }
 
+// The window at t holds the times from t - oldest to t - newest, wherever that is.
+inline void reach_frames(const std::int64_t* times, std::size_t begin, std::size_t end,
+                         std::int64_t oldest, std::int64_t newest, std::int64_t* lo,
+                         std::int64_t* hi) {
+  std::size_t from = begin, to = begin;
+  const auto less = [](std::int64_t t, std::int64_t back) {
+    std::int64_t result = 0;
+    if (!__builtin_sub_overflow(t, back, &result)) return result;
+    return back > 0 ? std::numeric_limits<std::int64_t>::min()
+                    : std::numeric_limits<std::int64_t>::max();
+  };
+  in_blocks(begin, end, [&](std::size_t row) {
+    const std::int64_t since = less(times[row], oldest), until = less(times[row], newest);
+    while (from < end && times[from] < since) ++from;
+    while (to < end && times[to] <= until) ++to;
+    lo[row] = static_cast<std::int64_t>(std::min(from, to));
+    hi[row] = static_cast<std::int64_t>(to);
+  });
+}
+
 // The length of a rows window, if frames are those of one, group after group: frame i ends with row
 // i and starts with the group or so many rows before. Else 0.
 inline std::size_t rows_window(const std::int64_t* lo, const std::int64_t* hi, std::size_t frames) {

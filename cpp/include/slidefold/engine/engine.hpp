@@ -5,7 +5,8 @@
 //   inserted when they come; when they are answered is the caller's choice: at once (the rows of
 //   the last insert), when a watermark passes them (due), or again (from the first row that a late
 //   one may have changed). `answered` of a store counts the rows that cursors have passed.
-// Invariants: I1 a key has a slot exactly as long as its store holds rows. I2 stores are in window
+// Invariants: I1 a key has a slot exactly as long as its store holds rows, or what is
+//   left of them for lifetime windows. I2 stores are in window
 //   order: by time, then by the columns that order peers, then by arrival. I3 the column of a delta
 //   window never falls along a store. I4 what was inserted since the last commit is in the journal,
 //   and undo() takes it out again.
@@ -25,8 +26,8 @@
 
 namespace slidefold::engine {
 
-using Rule = std::variant<TimeRule, RowsRule, SessionRule, MarkRule, DeltaRule<std::int64_t>,
-                          DeltaRule<double>>;
+using Rule = std::variant<TimeRule, RowsRule, LifetimeRule, SessionRule, MarkRule,
+                          DeltaRule<std::int64_t>, DeltaRule<double>>;
 
 struct Window {
   Rule rule;
@@ -77,9 +78,23 @@ inline constexpr std::uint32_t kNoColumn = ~std::uint32_t{0};
 // rows from end - far to end - near.
 struct Grid {
   Time step = 1, shift = 0, far = 0, near = 0;
+  // Local days instead: ends are at the start of every n-th one.
+  std::shared_ptr<const Days> days = nullptr;
+  std::size_t every_days = 1, first_day = 0;
+  std::size_t back = 0;  // how many days the largest window holds; 0 if it does not count days
+  bool fill = false;     // ends without rows between others have results too
+
+  // Where the largest window starts at an end.
+  Time low(Time end) const { return back > 0 ? days->back(end, back) : before(end, far); }
 
   // The first end that is not before a time; nothing if it does not fit.
   std::optional<Time> from(Time t) const {
+    if (days != nullptr) {
+      std::size_t day = std::max(days->from(t), first_day);
+      day += (every_days - (day - first_day) % every_days) % every_days;
+      if (day >= days->starts.size()) return std::nullopt;
+      return days->starts[day];
+    }
     const int128 ahead = static_cast<int128>(t) - shift;
     int128 steps = ahead / step;
     if (steps * step < ahead) ++steps;
@@ -129,6 +144,17 @@ class Engine {
       std::vector<Ask> asks;
       for (const std::size_t part : window.parts) asks.push_back({part, nullptr});
       asks_.push_back(std::move(asks));
+      past_sinks_.emplace_back();
+      past_asks_.emplace_back();
+      if (std::holds_alternative<LifetimeRule>(window.rule)) {
+        for (const std::size_t part : window.parts) {
+          if (std::find(past_parts_.begin(), past_parts_.end(), part) == past_parts_.end()) {
+            past_parts_.push_back(part);
+          }
+          past_sinks_.back().push_back(std::make_unique<PastSink>(nodes().part(part)));
+          past_asks_.back().push_back({part, past_sinks_.back().back().get()});
+        }
+      }
       searches_.push_back(std::holds_alternative<SessionRule>(window.rule) ||
                           std::holds_alternative<MarkRule>(window.rule));
       grows_ = grows_ || searches_.back();
@@ -153,7 +179,10 @@ class Engine {
            blocks_ * stores_.block_bytes() + by_slot_.size() * sizeof(KeyStore);
   }
   // Where the results of a window's k-th part go.
-  void set_sink(std::size_t window, std::size_t k, Sink* sink) { asks_[window][k].sink = sink; }
+  void set_sink(std::size_t window, std::size_t k, Sink* sink) {
+    asks_[window][k].sink = sink;
+    if (!past_sinks_[window].empty()) past_sinks_[window][k]->to = sink;
+  }
   // Nobody asks for a part, or somebody does again.
   void set_idle(std::size_t part, bool idle) {
     stores_.nodes().set_idle(part, idle);
@@ -216,6 +245,8 @@ class Engine {
 
   // What was inserted stays; rows that no window after the watermark needs go.
   void commit(const Time* watermark) {
+    for (const auto& [slot, end] : last_ends_) past_of(slot).last_end = end;
+    last_ends_.clear();
     journal_.clear();
     moved_.clear();
     arrivals_.clear();
@@ -239,6 +270,7 @@ class Engine {
   }
   // Takes out what was inserted since the last commit.
   void undo() {
+    last_ends_.clear();
     for (std::size_t i = moved_.size(); i-- > 0;) {
       KeyStore& store = by_slot_[moved_[i].slot];
       stores_.forget_all(store);
@@ -405,7 +437,7 @@ class Engine {
     const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
     std::optional<Time> end = grid.from(std::max(after + 1, behind_of(oldest, grid.near)));
     while (end && *end <= until) {
-      const Place place = trees.lower(store, before(*end, grid.far));
+      const Place place = trees.lower(store, grid.low(*end));
       if (place.at == place.leaf->end() && place.leaf->next == nullptr) return;
       const Leaf* const leaf = place.at < place.leaf->end() ? place.leaf : place.leaf->next;
       const Time t = leaf->times()[place.at < place.leaf->end() ? place.at : leaf->first];
@@ -496,7 +528,7 @@ class Engine {
     KeyStore& store = by_slot_[slot];
     for (std::size_t w = 0; w < asks_.size(); ++w) {
       stores_.answers().between(store, store.block, w, stores_.trees().at_rank(store, low),
-                                stores_.trees().at_rank(store, high), out, asks_[w]);
+                                stores_.trees().at_rank(store, high), out, asks_of(store, w));
     }
   }
   // Answers one row of a key.
@@ -513,6 +545,7 @@ class Engine {
     std::optional<Time> start;
     const auto starts = [&](Time t) { start = start ? std::min(*start, t) : t; };
     for (std::size_t w = 0; w < spans.size(); ++w) {
+      if (std::holds_alternative<LifetimeRule>(program_.windows[w].rule)) continue;
       if (spans[w]) {
         starts(before(row.time(), *spans[w]));
         continue;
@@ -546,7 +579,7 @@ class Engine {
   void ask(Slot slot, Time t, const Word* walked, std::uint32_t out) {
     for (std::size_t w = 0; w < asks_.size(); ++w) {
       if (slot == kNoSlot || by_slot_[slot].size == 0) {
-        Answers::nothing(&out, 1, asks_[w]);
+        Answers::nothing(&out, 1, slot == kNoSlot ? asks_[w] : asks_of(by_slot_[slot], w));
         continue;
       }
       KeyStore& store = by_slot_[slot];
@@ -554,13 +587,41 @@ class Engine {
           [&](auto rule) {
             Place low, high;
             if (!ends_at(store, rule, t, walked == nullptr ? 0 : walked[w], low, high)) {
-              return Answers::nothing(&out, 1, asks_[w]);
+              return Answers::nothing(&out, 1, asks_of(store, w));
             }
-            stores_.answers().between(store, store.block, w, low, high, out, asks_[w]);
+            stores_.answers().between(store, store.block, w, low, high, out, asks_of(store, w));
           },
           program_.windows[w].rule);
     }
   }
+
+  // ---- what is left of rows that have gone
+
+  // The parts of which keys keep a state for ever.
+  const std::vector<std::size_t>& past_parts() const { return past_parts_; }
+  // What a key keeps, made if it keeps nothing yet.
+  Past& past_of(const Word* key) {
+    const Slot slot = keys_.add(key);
+    if (slot >= by_slot_.size()) by_slot_.resize(slot + 1);
+    return past_of(slot);
+  }
+  Past& past_of(Slot slot) {
+    std::unique_ptr<Past>& past = by_slot_[slot].past;
+    if (past == nullptr) {
+      auto fresh = std::make_unique<Past>();
+      for (const std::size_t part : past_parts_) {
+        fresh->states.emplace_back(nodes().part(part));
+        fresh->states.back().reset();
+      }
+      past = std::move(fresh);
+    }
+    return *past;
+  }
+  std::optional<Time> last_end(Slot slot) const {
+    return by_slot_[slot].past == nullptr ? std::nullopt : by_slot_[slot].past->last_end;
+  }
+  // Remembers where the results of a key were last, once what was answered stays.
+  void set_last_end(Slot slot, Time end) { last_ends_.push_back({slot, end}); }
 
   // ---- texts
 
@@ -585,6 +646,7 @@ class Engine {
   Time oldest_row() {
     Time oldest = kNewest;
     each_key([&](Slot, KeyStore& store) {
+      if (store.size == 0) return;
       oldest = std::min(oldest, Trees::oldest_leaf(store.root, store.height)->oldest());
     });
     return oldest;
@@ -601,8 +663,8 @@ class Engine {
     pending_.check();
     std::size_t total = 0;
     each_key([&](Slot, KeyStore& store) {
-      require(store.size > 0, "engine I1: a key has rows");
-      stores_.check(store);
+      require(store.size > 0 || store.past != nullptr, "engine I1: a key has rows, or had some");
+      if (store.size > 0) stores_.check(store);
       total += store.size;
     });
     require(total == rows_, "engine: rows is the number of rows");
@@ -721,7 +783,7 @@ class Engine {
       std::visit(
           [&](const auto& rule) {
             stores_.answers().in_order(store, store.block, w, rule, place, outs.data(), outs.size(),
-                                       asks_[w]);
+                                       asks_of(store, w));
           },
           program_.windows[w].rule);
     }
@@ -734,10 +796,66 @@ class Engine {
       std::visit(
           [&](auto rule) {
             rule.see(row);
-            stores_.answers().anywhere(store, store.block, w, rule, place, out, asks_[w]);
+            stores_.answers().anywhere(store, store.block, w, rule, place, out, asks_of(store, w));
           },
           program_.windows[w].rule);
     }
+  }
+
+  // Adds what a key keeps of older rows to each answer.
+  struct PastSink final : Sink {
+    explicit PastSink(const Part& p) : part(p), room(p) {}
+    void put(std::size_t row, const void* state, std::uint64_t held) override {
+      if (state == nullptr) return to->put(row, past, rows);
+      room.assign(past);
+      part.absorb(room.get(), state);
+      to->put(row, room.get(), held + rows);
+    }
+    const Part& part;
+    StateOf room;
+    Sink* to = nullptr;
+    const void* past = nullptr;
+    std::uint64_t rows = 0;
+  };
+  const std::vector<Ask>& asks_of(const KeyStore& store, std::size_t w) {
+    if (store.past == nullptr || past_sinks_[w].empty()) return asks_[w];
+    const std::vector<std::size_t>& parts = program_.windows[w].parts;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const auto at = std::find(past_parts_.begin(), past_parts_.end(), parts[k]);
+      const auto place = static_cast<std::size_t>(at - past_parts_.begin());
+      past_sinks_[w][k]->past = store.past->states[place].get();
+      past_sinks_[w][k]->rows = store.past->rows;
+    }
+    return past_asks_[w];
+  }
+  // Folds the oldest rows of a key into what it keeps of them; false if an operator fails, and then
+  // nothing has changed.
+  bool fold_past(Slot slot, std::uint64_t count) {
+    if (past_parts_.empty()) return true;
+    Past& past = past_of(slot);
+    KeyStore& store = by_slot_[slot];
+    std::vector<StateOf> folded;
+    try {
+      Folds folds(stores_.nodes());
+      for (std::size_t i = 0; i < past_parts_.size(); ++i) {
+        folded.emplace_back(nodes().part(past_parts_[i]));
+        folded.back().assign(past.states[i].get());
+        std::uint64_t left = count;
+        const Leaf* leaf = Trees::oldest_leaf(store.root, store.height);
+        for (; left > 0; leaf = leaf->next) {
+          const auto rows = static_cast<std::int32_t>(
+              std::min<std::uint64_t>(left, static_cast<std::uint64_t>(leaf->end() - leaf->first)));
+          folds.fold_rows(past_parts_[i], folded.back().get(), leaf, leaf->first,
+                          leaf->first + rows);
+          left -= static_cast<std::uint64_t>(rows);
+        }
+      }
+    } catch (const std::exception&) {
+      return false;  // the rows stay, and answers are as they were
+    }
+    for (std::size_t i = 0; i < folded.size(); ++i) past.states[i].assign(folded[i].get());
+    past.rows += count;
+    return true;
   }
 
   // ---- the ends of a window at a time without a row; false if it holds nothing
@@ -747,6 +865,12 @@ class Engine {
   }
   bool ends_at(KeyStore& store, TimeRule& rule, Time t, Word, Place& low, Place& high) {
     if (rule.empty()) return false;
+    rule.at(t);
+    low = rule.low(stores_.trees(), store, low);
+    high = rule.high(stores_.trees(), store, high);
+    return true;
+  }
+  bool ends_at(KeyStore& store, LifetimeRule& rule, Time t, Word, Place& low, Place& high) {
     rule.at(t);
     low = rule.low(stores_.trees(), store, low);
     high = rule.high(stores_.trees(), store, high);
@@ -815,7 +939,7 @@ class Engine {
     }
     needed = std::min(needed, store.answered);
     needed -= needed % multiple_;
-    if (needed > 0) {
+    if (needed > 0 && fold_past(slot, needed)) {
       const bool had_block = store.block != nullptr;
       rows_ -= std::min(needed, store.size);
       stores_.drop_front(store, needed);
@@ -833,6 +957,7 @@ class Engine {
     const Time since = before(watermark, rule.oldest);
     return stores_.trees().rank(store, stores_.trees().lower(store, since));
   }
+  std::uint64_t needed_from(KeyStore&, LifetimeRule&, Time, std::uint64_t m) { return m; }
   std::uint64_t needed_from(KeyStore&, RowsRule& rule, Time, std::uint64_t m) {
     return m > rule.most ? m - rule.most : 0;
   }
@@ -859,7 +984,7 @@ class Engine {
   }
 
   void free_if_empty(Slot slot) {
-    if (!keys_.live(slot) || by_slot_[slot].size > 0) return;
+    if (!keys_.live(slot) || by_slot_[slot].size > 0 || by_slot_[slot].past != nullptr) return;
     by_slot_[slot] = KeyStore{};
     keys_.remove(slot);
     if (grows_) pruned(slot) = 0;
@@ -870,6 +995,11 @@ class Engine {
   KeyStores stores_;
   std::deque<KeyStore> by_slot_;
   std::vector<std::vector<Ask>> asks_;  // by window
+  // The same for keys that have a past; empty for windows that do not look at it.
+  std::vector<std::vector<std::unique_ptr<PastSink>>> past_sinks_;
+  std::vector<std::vector<Ask>> past_asks_;
+  std::vector<std::size_t> past_parts_;
+  std::vector<std::pair<Slot, Time>> last_ends_;
   std::vector<bool> searches_;
   bool grows_ = false;  // some window's start is searched for
   std::vector<Rising> falling_;

@@ -12,7 +12,16 @@
 
 namespace slidefold::engine {
 
+// What is left of a key's rows that have gone: the folds of lifetime windows, and where results
+// were last, if ends without rows are to be filled in.
+struct Past {
+  std::uint64_t rows = 0;
+  std::vector<StateOf> states;
+  std::optional<Time> last_end;
+};
+
 struct KeyStore : Tree {
+  std::unique_ptr<Past> past;
   std::byte* block = nullptr;
   std::uint64_t answered = 0;
   std::uint64_t passed = 0;  // where windows are closed: the rows that have been looked at

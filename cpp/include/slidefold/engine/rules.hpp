@@ -11,6 +11,10 @@
 // Paper: none.
 #pragma once
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "slidefold/engine/tree.hpp"
 
 namespace slidefold::engine {
@@ -40,14 +44,33 @@ struct RowAt {
   }
 };
 
-// The rows from t - oldest to t - newest.
+// When the days of a time zone begin.
+struct Days {
+  std::vector<Time> starts;
+
+  // The number of the first day that does not begin before a time.
+  std::size_t from(Time t) const {
+    return static_cast<std::size_t>(std::lower_bound(starts.begin(), starts.end(), t) -
+                                    starts.begin());
+  }
+  // When the day began that is so many days before the one that begins at t.
+  Time back(Time t, std::size_t days) const {
+    const std::size_t day = from(t);
+    return day < days || day - days >= starts.size() ? kOldest : starts[day - days];
+  }
+};
+
+// The rows from t - oldest to t - newest; or those of some local days, if t begins one.
 struct TimeRule {
   Time oldest, newest;
+  std::shared_ptr<const Days> days = nullptr;
+  std::size_t back = 0;  // how many days
+  bool open = false;     // without the time at which the first day begins
   Time since = 0, until = 0;
 
   void see(const RowAt& row) { at(row.time()); }
   void at(Time t) {
-    since = before(t, oldest);
+    since = back > 0 ? before(days->back(t, back), open ? -1 : 0) : before(t, oldest);
     until = before(t, newest);
   }
   bool starts() const { return false; }
@@ -59,6 +82,26 @@ struct TimeRule {
   bool inside(const Leaf* leaf, std::int32_t i) const { return leaf->times()[i] <= until; }
   Place low(const Trees& trees, const Tree& tree, const Place&) const {
     return trees.lower(tree, since);
+  }
+  Place high(const Trees& trees, const Tree& tree, const Place&) const {
+    return until == kNewest ? trees.end(tree) : trees.lower(tree, until + 1);
+  }
+};
+
+// All rows up to t - newest.
+struct LifetimeRule {
+  Time newest;
+  Time until = 0;
+
+  void see(const RowAt& row) { at(row.time()); }
+  void at(Time t) { until = before(t, newest); }
+  bool starts() const { return false; }
+  bool empty() const { return false; }
+  bool ends_in(const Leaf*) const { return false; }
+  bool outside(const Leaf*, std::int32_t, std::uint64_t) const { return false; }
+  bool inside(const Leaf* leaf, std::int32_t i) const { return leaf->times()[i] <= until; }
+  Place low(const Trees& trees, const Tree& tree, const Place&) const {
+    return trees.at_rank(tree, 0);
   }
   Place high(const Trees& trees, const Tree& tree, const Place&) const {
     return until == kNewest ? trees.end(tree) : trees.lower(tree, until + 1);

@@ -26,6 +26,7 @@ _COUNTED = Record(
     because="it has no associative combine that is smaller than the counts of all values",
     engine="multiset",
     middle="whole",
+    grows=True,
 )
 
 

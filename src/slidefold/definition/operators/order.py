@@ -28,6 +28,7 @@ _ORDER = Record(
     because="it has no associative combine, so the values are kept sorted",
     engine="multiset",
     middle="whole",
+    grows=True,
 )
 
 

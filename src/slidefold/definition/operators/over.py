@@ -48,6 +48,17 @@ class Over(Combined):
         read = (name for _, leaf in self.operator.leaves() for name in leaf.inputs)
         return tuple(dict.fromkeys((*read, *self.window.columns)))
 
+    def require_bounded(self) -> None:
+        """Raise if the window holds all rows so far and the state grows with them."""
+        if not self.window.forever:
+            return
+        for _, leaf in self.operator.leaves():
+            if leaf.record.grows:
+                raise DefinitionError(
+                    f"{leaf.name} keeps all values of its window, which a lifetime window never "
+                    "drops: use a time window"
+                )
+
     def result(self) -> Node:
         """Return the result as a part of an expression."""
         return Result(self)

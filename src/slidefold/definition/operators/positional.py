@@ -34,6 +34,7 @@ def _place(
         engine="bounds",
         middle=middle,
         picks=picks,
+        grows=middle == "whole",
     )
 
 
@@ -88,6 +89,7 @@ def nth(
         because=_RANGE,
         engine="bounds",
         middle="whole",
+        grows=True,
     )
 )
 def concat(column: str | None = None) -> Operator:
@@ -124,6 +126,7 @@ def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "
         engine="bounds",
         middle="rows",
         picks="distinct",
+        grows=True,
     )
 )
 def collect_distinct(column: str | None = None, *, dtype: str = "float64") -> Operator:

@@ -42,6 +42,7 @@ class Record:
 
     # ---- in definitions
     expands: Callable[..., Any] | None = None  # makes it an expression of other operators
+    grows: bool = False  # whether its state grows with the number of rows
     own_window: bool = False  # whether it has a window already, so that it takes no `over`
     reads_row: bool = False  # whether it reads the row that asks, which every= does not have
     peers_matter: bool = True  # whether it depends on the order of peers, if it does not commute

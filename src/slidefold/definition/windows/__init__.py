@@ -13,6 +13,7 @@ from slidefold.definition.windows.every import (
     every_of,
 )
 from slidefold.definition.windows.kinds import KINDS, window_of, window_suffix
+from slidefold.definition.windows.lifetime import Lifetime, lifetime
 from slidefold.definition.windows.punctuated import Punctuated, punctuated
 from slidefold.definition.windows.retention import needed_rows, reach_back
 from slidefold.definition.windows.rows import Rows, rows
@@ -32,6 +33,7 @@ __all__ = [
     "Frames",
     "Given",
     "Length",
+    "Lifetime",
     "Punctuated",
     "Rows",
     "Session",
@@ -43,6 +45,7 @@ __all__ = [
     "delta",
     "every_of",
     "lateness_of",
+    "lifetime",
     "needed_rows",
     "punctuated",
     "reach_back",

@@ -17,6 +17,11 @@ class WindowKind(ABC):
     closed: str = "right"
     settled: bool = True  # False if `closed` is a default that `every` may change
     delay: Any = None  # how long before the row's time it ends; None if it ends there
+    forever = False  # whether it holds all rows so far
+    ahead = False  # whether it holds rows after the row's time
+    one_pass = (
+        True  # whether the native pass over all windows supports it, if it is of time or rows
+    )
     live = False  # whether sf.Window supports it, event by event
     in_time = False  # whether it is a range of time and has a reach
     orders_peers = True  # whether the order among rows of equal time can change a result

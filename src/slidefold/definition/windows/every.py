@@ -15,6 +15,14 @@ from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.clock import Clock, Length
 from slidefold.definition.windows.delta import Delta, checked_length
 from slidefold.definition.windows.durations import nanoseconds, plain_length
+from slidefold.definition.windows.grid import (
+    DAY,
+    Grid,
+    LocalDays,
+    local_days,
+    whole_days,
+    zone_of,
+)
 from slidefold.definition.windows.punctuated import Punctuated
 from slidefold.definition.windows.results import most_results, require_results
 from slidefold.definition.windows.rows import Rows
@@ -71,19 +79,29 @@ class Every(Protocol):
     def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
         """Return the slide as plain values for the engine of arrival order."""
 
+    def window_rule(self, window: WindowKind, rule: dict[str, Any], clock: Clock) -> dict[str, Any]:
+        """Return the rule of a window for that engine, which the slide may change."""
+
 
 @dataclass(frozen=True)
 class EveryTime:
-    """One result at each multiple of `every` since 1970 UTC, or since 0, plus `offset`."""
+    """One result at each multiple of `every` since 1970 UTC, or since 0, plus `offset`.
+
+    With a `zone`, results are at the start of local days. With `fill`, the ends between the first
+    and the last one of a key are there even if their windows are empty.
+    """
 
     every: Length
     offset: Length | None = None
+    zone: str | None = None
+    fill: bool = False
 
     in_time, whole, counted = True, False, 0
     default_closed = "left"  # as in Spark and Flink: a row at the end is in the next window
 
     def check(self, windows: Sequence[WindowKind]) -> None:
-        """Accept time windows, and rows windows next to at least one of them."""
+        """Accept time windows, and rows and lifetime windows next to at least one of them."""
+        _refuse_ahead(windows)
         for window in windows:
             if isinstance(window, Session | Punctuated):
                 raise WindowError(
@@ -96,8 +114,8 @@ class EveryTime:
                 )
         if not any(isinstance(window, Time) for window in windows):
             raise WindowError(
-                f"every={self.every!r} needs at least one time window, got only rows windows: add "
-                "one, or use an integer every"
+                f"every={self.every!r} needs at least one time window, got none: add one, or use "
+                "an integer every"
             )
 
     def slide(
@@ -107,35 +125,98 @@ class EveryTime:
 
         If several windows are the largest and differ in `closed`, one of them must not be empty.
         """
+        grid = self.ends(rows.clock)
         largest, (far, near) = _largest(windows, rows.clock)
-        group, end = self._ends(rows, far, near, within, len(windows))
+        days = self._days(windows)
+        group, number = self._numbers(rows, grid, windows, within)
+        if self.fill:
+            group, number = _filled(group, number)
+            require_results(len(group), f"every={self.every!r}", len(rows), len(windows))
+        end = grid.times(number)
         frames: dict[WindowKind, Frames] = {}
         for window in windows:
             if isinstance(window, Time):
                 oldest, newest = window.reach(rows.clock)
-                lo = search(rows.group, rows.times, group, end - oldest, "left")
+                low = grid.low(number, oldest, days.get(window, 0))
+                if days.get(window, 0):
+                    low = low + int(window.closed not in ("left", "both"))
+                lo = search(rows.group, rows.times, group, low, "left")
                 hi = search(rows.group, rows.times, group, end - newest, "right")
                 frames[window] = np.minimum(lo, hi), hi
             elif isinstance(window, Rows):
                 newest = int(window.closed != "right")
                 hi = search(rows.group, rows.times, group, end - newest, "right")
                 frames[window] = np.maximum(hi - window.n, rows.starts[group]), hi
-        return Slide(group, end - largest, end, frames)
+            else:  # all rows so far
+                newest = int(window.closed != "right")
+                hi = search(rows.group, rows.times, group, end - newest, "right")
+                frames[window] = rows.starts[group], hi
+        start = grid.low(number, largest, _longest_days(windows, days))
+        return Slide(group, start, end, frames)
+
+    def ends(self, clock: Clock) -> Grid | LocalDays:
+        """Return where windows end."""
+        if self.zone is not None:
+            return local_days(self.zone, clock, self.every, self.offset)
+        return Grid(*self.grid(clock))
+
+    def _days(self, windows: Sequence[WindowKind]) -> dict[WindowKind, int]:
+        """Return the windows that count local days, and how many."""
+        if self.zone is None:
+            return {}
+        times = [window for window in windows if isinstance(window, Time) and not window.delay]
+        return {window: days for window in times if (days := whole_days(window.range))}
 
     def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
         """Return the slide as plain values for the engine of arrival order."""
         largest, (far, near) = _largest(windows, clock)
+        grid = self.ends(clock)
         step, shift = self.grid(clock)
-        return {
+        rule = {
             "slide": "time",
             "step": step,
             "shift": shift,
             "largest": largest,
             "far": far,
             "near": near,
+            "fill": self.fill,
             "every": f"every={self.every!r}",
             "most": float(most_results(len(windows))),
+            "days": None,
+            "every_days": 1,
+            "first_day": 0,
+            "largest_days": 0,
         }
+        if isinstance(grid, LocalDays):
+            longest = _longest_days(windows, self._days(windows))
+            rule |= {
+                "days": grid.starts.tolist(),
+                "every_days": grid.every,
+                "first_day": grid.first,
+                "largest_days": longest,
+                "far": far + self._slack(clock) if longest else far,
+            }
+        return rule
+
+    def window_rule(self, window: WindowKind, rule: dict[str, Any], clock: Clock) -> dict[str, Any]:
+        """Return the rule of a window for the engine, if it counts local days."""
+        days = self._days([window]).get(window, 0)
+        if not days:
+            return rule
+        # Rows are needed as long as the longest such days may be.
+        oldest = rule["oldest"] + self._slack(clock)
+        return {
+            **rule,
+            "days": days,
+            "oldest": oldest,
+            "open": window.closed in ("right", "neither"),
+        }
+
+    @staticmethod
+    def _slack(clock: Clock) -> int:
+        """Return how much longer than 24 hours local days may be together: a day is plenty."""
+        assert clock.unit is not None
+        return DAY // clock.unit
 
     def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
         """Tell whether the largest window holds all rows of the others at the same end."""
@@ -149,8 +230,8 @@ class EveryTime:
         >>> EveryTime("1m").next_end(120, Clock("ts", "timestamp[s]", 10**9))
         180
         """
-        step, shift = self.grid(clock)
-        return ((watermark - shift) // step + 1) * step + shift
+        grid = self.ends(clock)
+        return int(grid.times(grid.from_time(np.array([watermark + 1])))[0])
 
     def grid(self, clock: Clock) -> tuple[int, int]:
         """Return the step from one end to the next, and the shift of all ends."""
@@ -159,29 +240,76 @@ class EveryTime:
             return step, 0
         return step, clock.exactly(self.offset, f"offset={self.offset!r}") % step
 
-    def _ends(
-        self, rows: SortedRows, far: int, near: int, within: Within | None, windows: int
+    def _numbers(
+        self,
+        rows: SortedRows,
+        grid: Grid | LocalDays,
+        windows: Sequence[WindowKind],
+        within: Within | None,
     ) -> tuple[Ints, Ints]:
+        """Return the ends whose largest window holds a row, each with its group."""
         step, shift = self.grid(rows.clock)
-        reach = max(far, 0) + step + shift
+        _, (far, near) = _largest(windows, rows.clock)
+        reaches = [window.reach(rows.clock) for window in windows]
+        furthest = max(reach[0] for reach in reaches if reach is not None)
+        reach = max(far, furthest, 0) + step + shift
         times = rows.times
         if len(times) and not -(2**63) + reach <= int(times.min()) <= times.max() < 2**63 - reach:
             raise DataError(f"window bounds over {rows.clock.column!r} do not fit in 64 bits")
-        # A row at t is in the windows that end from t + near to t + far: multiples first to last.
-        first = -((shift - times - near) // step)
-        last = (times + far - shift) // step
+        # A row at t is in the windows that end from t + near to the last that starts before it.
+        first = grid.from_time(times + near)
+        longest = _longest_days(windows, self._days(windows))
+        if isinstance(grid, LocalDays):
+            last = self._last_local(grid, rows, far, longest)
+        else:
+            last = grid.until_time(times + far)
         before = np.empty_like(last)
         before[1:] = last[:-1]
         before[rows.opens] = first[rows.opens] - 1
         first = np.maximum(first, before + 1)
         if within is not None:
-            first = np.maximum(first, (within[0] - shift) // step + 1)
-            last = np.minimum(last, (within[1] - shift) // step)
+            first = np.maximum(first, grid.until_time(np.array([within[0]]))[0] + 1)
+            last = np.minimum(last, grid.until_time(np.array([within[1]]))[0])
         count = np.maximum(last - first + 1, 0)
         # A float sum does not overflow, and it is exact up to 2**53.
         results = int(count.sum(dtype=np.float64))
-        require_results(results, f"every={self.every!r}", len(rows), windows)
-        return np.repeat(rows.group, count), spread(first, count) * step + shift
+        require_results(results, f"every={self.every!r}", len(rows), len(windows))
+        return np.repeat(rows.group, count), spread(first, count)
+
+    def _last_local(self, grid: LocalDays, rows: SortedRows, far: int, days: int) -> Ints:
+        """Return the last end whose largest window holds each row."""
+        times, ends = rows.times, grid.ends
+        if len(times) and not ends[0] < times.min() <= times.max() < ends[-1] - far:
+            raise DataError(
+                f"zone= knows the days of the years 1900 to 2199, and {rows.clock.column!r} has "
+                "other times"
+            )
+        if not days:
+            return grid.until_time(times + far)
+        low = grid.low(np.arange(len(ends)), 0, days)
+        return np.searchsorted(low, times, "right") - 1
+
+
+def _filled(group: Ints, number: Ints) -> tuple[Ints, Ints]:
+    """Return all ends between the first and the last one of each group."""
+    if len(group) == 0:
+        return group, number
+    opens = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    first, last = number[opens], number[np.append(opens[1:], len(group)) - 1]
+    count = last - first + 1
+    return np.repeat(group[opens], count), spread(first, count)
+
+
+def _longest_days(windows: Sequence[WindowKind], days: dict[WindowKind, int]) -> int:
+    """Return how many local days the largest window counts; 0 if it does not count days."""
+    times = [window for window in windows if isinstance(window, Time)]
+    largest = max(times, key=lambda window: _length(window), default=None)
+    return 0 if largest is None else days.get(largest, 0)
+
+
+def _length(window: Time) -> float:
+    length = window.range
+    return float(length) if isinstance(length, int | float) else float(nanoseconds(length))
 
 
 def _largest(windows: Sequence[WindowKind], clock: Clock) -> tuple[int, tuple[int, int]]:
@@ -219,6 +347,11 @@ class EveryRows:
 
     def check(self, windows: Sequence[WindowKind]) -> None:
         """Accept any window: every kind has a frame for each row."""
+        _refuse_ahead(windows)
+
+    def window_rule(self, window: WindowKind, rule: dict[str, Any], clock: Clock) -> dict[str, Any]:
+        """Return the rule of a window as it is."""
+        return rule
 
     def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
         """Return the slide as plain values for the engine of arrival order."""
@@ -249,7 +382,7 @@ class EveryRows:
                 span, _ = rows.clock.steps(window.range, f"the range {window.range!r}")
                 start = np.minimum(start, end - int(span))
                 started[:] = True
-            elif len(rows):
+            elif len(rows) and not window.forever:
                 held = hi > lo
                 oldest = rows.times[np.minimum(lo, len(rows) - 1)]
                 start = np.where(held, np.minimum(start, oldest), start)
@@ -266,6 +399,7 @@ class EveryWindow:
 
     def check(self, windows: Sequence[WindowKind]) -> None:
         """Accept one session or punctuated window."""
+        _refuse_ahead(windows)
         for window in windows:
             if not isinstance(window, Session | Punctuated):
                 raise WindowError(
@@ -276,6 +410,10 @@ class EveryWindow:
                 "every='window' needs the same window for all columns, got "
                 + " and ".join(str(window) for window in dict.fromkeys(windows))
             )
+
+    def window_rule(self, window: WindowKind, rule: dict[str, Any], clock: Clock) -> dict[str, Any]:
+        """Return the rule of a window as it is."""
+        return rule
 
     def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
         """Return the slide as plain values for the engine of arrival order."""
@@ -297,23 +435,35 @@ class EveryWindow:
         return Slide(rows.group[first], start, end, {window: (first, past)})
 
 
-def every_of(every: object, offset: object = None) -> Every | None:
-    """Return the slide for `every=` and `offset=`; None for one result per row.
+def _refuse_ahead(windows: Sequence[WindowKind]) -> None:
+    ahead = next((window for window in windows if window.ahead), None)
+    if ahead is not None:
+        raise WindowError(f"{ahead} looks ahead from a row, and with every= there is none")
+
+
+def every_of(
+    every: object, offset: object = None, zone: object = None, fill: object = False
+) -> Every | None:
+    """Return the slide for `every=` and what goes with it; None for one result per row.
 
     >>> every_of("1h")
-    EveryTime(every='1h', offset=None)
+    EveryTime(every='1h', offset=None, zone=None, fill=False)
     >>> every_of(10)
     EveryRows(n=10)
     """
     every = plain_length(every)
     if isinstance(every, (str, timedelta)) and every != "window":
         every = Time(every)
+    if not isinstance(fill, bool):
+        raise WindowError(f"fill must be True or False, got {fill!r}")
     if isinstance(every, Time):
-        return EveryTime(every.range, _offset_of(offset))
-    if offset is not None:
-        raise WindowError(
-            f"offset needs a duration as every, such as every='1h', got every={every!r}"
-        )
+        zone = zone_of(zone, every.range)
+        return EveryTime(every.range, _offset_of(offset), zone, fill)
+    for name, given in (("offset", offset), ("zone", zone), ("fill", fill or None)):
+        if given is not None:
+            raise WindowError(
+                f"{name} needs a duration as every, such as every='1d', got every={every!r}"
+            )
     if every is None:
         return None
     if isinstance(every, str):

@@ -9,6 +9,7 @@ from typing import Any
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.delta import Delta
 from slidefold.definition.windows.durations import plain_length
+from slidefold.definition.windows.lifetime import Lifetime
 from slidefold.definition.windows.punctuated import Punctuated
 from slidefold.definition.windows.rows import Rows
 from slidefold.definition.windows.session import Session
@@ -18,6 +19,7 @@ from slidefold.errors import WindowError
 KINDS: dict[str, type[Any]] = {
     "rows": Rows,
     "time": Time,
+    "lifetime": Lifetime,
     "delta": Delta,
     "session": Session,
     "punctuated": Punctuated,
@@ -34,6 +36,8 @@ def window_of(given: object, closed: str | None = None) -> WindowKind:
     given = plain_length(given)
     if isinstance(given, WindowKind):
         window = given
+    elif given == "lifetime":
+        window = Lifetime(settled=False)
     elif isinstance(given, (str, timedelta)):
         window = Time(given, settled=False)
     elif isinstance(given, Integral) and not isinstance(given, bool):

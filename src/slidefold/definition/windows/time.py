@@ -24,15 +24,21 @@ class Time(WindowKind):
 
     range: str | timedelta | int | float
     closed: str = "right"
+    delay: str | timedelta | int | float | None = None
+    ahead: bool = False
     # False if the user has not set `closed`: with `every` in time it then becomes "left".
     settled: bool = field(default=True, compare=False)
 
-    live = in_time = True
+    in_time = True
     orders_peers = False
     unbounded = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "range", plain_length(self.range))
+        if not isinstance(self.ahead, bool):
+            raise WindowError(f"ahead must be True or False, got {self.ahead!r}")
+        if self.delay is not None:
+            self._check_delay()
         if self.closed not in CLOSED:
             raise WindowError(f"closed must be one of {', '.join(CLOSED)}, got {self.closed!r}")
         if isinstance(self.range, (str, timedelta)):
@@ -52,6 +58,27 @@ class Time(WindowKind):
             raise WindowError(f"range of sf.time must be finite and > 0, got {self.range!r}")
         else:
             object.__setattr__(self, "range", float(self.range))
+
+    def _check_delay(self) -> None:
+        delay = Time(self.delay).range  # type: ignore[arg-type]
+        if isinstance(delay, (str, timedelta)) != isinstance(self.range, (str, timedelta)):
+            raise WindowError(
+                f"delay must be a duration if range is one, got range={self.range!r} and "
+                f"delay={self.delay!r}"
+            )
+        if self.ahead:
+            raise WindowError("a window cannot have delay= and ahead=True")
+        object.__setattr__(self, "delay", delay)
+
+    @property
+    def live(self) -> bool:  # type: ignore[override]
+        """Whether sf.Window supports it."""
+        return self.delay is None and not self.ahead
+
+    @property
+    def one_pass(self) -> bool:  # type: ignore[override]
+        """Whether the native pass over all windows supports it."""
+        return self.delay is None and not self.ahead
 
     @property
     def datetimes(self) -> bool:
@@ -93,8 +120,16 @@ class Time(WindowKind):
     def reach(self, clock: Clock) -> tuple[int, int]:
         """Return the reach in clock steps: at t the window is `t - reach[0]` to `t - reach[1]`."""
         span, exact = clock.steps(self.range, f"the range {self.range!r}")
+        if self.ahead:
+            keeps_end = self.closed in ("right", "both") or not exact
+            oldest = 0 if self.closed in ("left", "both") else -1
+            return oldest, -(int(span) - (not keeps_end))
         keeps_start = self.closed in ("left", "both") or not exact
-        return int(span) - (not keeps_start), int(self.closed not in ("right", "both"))
+        delay = 0
+        if self.delay is not None:
+            delay = clock.exactly(self.delay, f"the delay {self.delay!r}")
+        oldest, newest = int(span) - (not keeps_start), int(self.closed not in ("right", "both"))
+        return oldest + delay, newest + delay
 
     def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
         """Return the window as plain values for the engine of arrival order."""
@@ -103,7 +138,9 @@ class Time(WindowKind):
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; rows of equal time see each other."""
-        return _native.time_frames(rows.starts, rows.times, *self.native_rule(rows.clock))
+        if self.one_pass:
+            return _native.time_frames(rows.starts, rows.times, *self.native_rule(rows.clock))
+        return _native.reach_frames(rows.starts, rows.times, *self.reach(rows.clock))
 
     def native_rule(self, clock: Clock) -> tuple[int, bool, bool]:
         """Return the window in steps of a clock: its length, and whether it keeps its ends."""
@@ -118,24 +155,27 @@ class Time(WindowKind):
 
     def retention(self) -> str:
         """Describe the rows that the window keeps."""
-        return f"the rows of the last {self.range}"
+        if self.ahead:
+            return f"the rows of the next {self.range}"
+        earlier = "" if self.delay is None else f", up to {self.delay} ago"
+        return f"the rows of the last {self.range}{earlier}"
 
     def argument(self, default: str | None) -> tuple[str, dict[str, str]]:
         """Return the source code inside `over(...)`."""
-        if not self.datetimes:
+        if not self.datetimes or not self.one_pass:
             return self.text(default), {}
         return written(self.range), closing(self.closed, default)
 
     def in_file(self, default: str) -> tuple[Any, str | None]:
         """Return the short form for a file, None if there is none, and `closed` if needed."""
-        if isinstance(self.range, int | float):
+        if isinstance(self.range, int | float) or not self.one_pass:
             return None, None
         return duration_text(self.range), None if self.closed == default else self.closed
 
     @property
     def suffix(self) -> str:
         """The suffix of a column's name in a list of windows; "" if lists do not take it."""
-        if isinstance(self.range, int | float):
+        if isinstance(self.range, int | float) or not self.one_pass:
             return ""
         return duration_text(self.range).replace(" ", "")
 
@@ -144,10 +184,15 @@ class Time(WindowKind):
 
     def text(self, default: str | None) -> str:
         """Return the window as source code, without `closed` if it equals the default."""
-        return call("sf.time", self.range, **closing(self.closed, default))
+        more: dict[str, Any] = {} if self.delay is None else {"delay": self.delay}
+        if self.ahead:
+            more, default = {"ahead": True}, "left"
+        return call("sf.time", self.range, **closing(self.closed, default), **more)
 
 
-def time(range: Given, *, closed: str = UNSAID) -> Time:
+def time(
+    range: Given, *, closed: str = UNSAID, delay: Given | None = None, ahead: bool = False
+) -> Time:
     """Select the rows in `(t - range, t]`, where t is the newest time.
 
     If `range` is a string or a timedelta, times must be datetimes; if it is a number, times must be
@@ -155,10 +200,17 @@ def time(range: Given, *, closed: str = UNSAID) -> Time:
     includes both ends, `"neither"` excludes both. The default is `"right"`, or `"left"` in
     `sf.rolling` with a duration as `every`.
 
+    With `delay` the window ends at `t - delay`: what it was that long ago. With `ahead=True` it is
+    `[t, t + range)`, the rows to come, unless `closed` says otherwise: for labels of training data,
+    in batch runs only.
+
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.time(10))
     >>> [w.push(t, x) for t, x in ((0, 1.0), (5, 2.0), (10, 4.0), (10, 8.0))]
     [1.0, 3.0, 6.0, 14.0]
     """
     given = closed is not UNSAID
-    return Time(plain_length(range), closed if given else "right", settled=given)
+    if ahead:
+        return Time(plain_length(range), closed if given else "left", plain_length(delay), ahead)
+    chosen = closed if given else "right"
+    return Time(plain_length(range), chosen, plain_length(delay), ahead, settled=given)
