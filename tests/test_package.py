@@ -154,7 +154,7 @@ PLAIN = [
 ]
 
 
-NO_MONOIDS = ("median", "quantile")
+NO_MONOIDS = ("median", "quantile", "distinct", "mode", "entropy", "most_frequent")
 
 
 class TestRegistries:
@@ -192,6 +192,7 @@ class TestRegistries:
             **BUILT_IN,
             "histogram": partial(sf.histogram, edges=(0, 1)),
             "decayed_mean": partial(sf.decayed_mean, half_life=1),
+            "decayed_sum": partial(sf.decayed_sum, half_life=1),
         }
         for name, function in functions.items():
             if name in NO_MONOIDS:

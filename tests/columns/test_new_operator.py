@@ -10,7 +10,7 @@ import pytest
 
 import slidefold as sf
 from tests.chunks.test_chunks import run_chunked
-from tests.support.skewness import expected, registered, skewness
+from tests.support.lopsided import expected, registered, lopsidedness
 
 __all__ = ["registered"]
 
@@ -21,7 +21,7 @@ DUE = [expected(TABLE["x"].to_pylist()[max(0, i - 19) : i + 1]) for i in range(6
 
 def definition() -> sf.Rolling:
     """Return a definition as a file has it."""
-    column = {"operator": "skewness", "columns": "x", "over": {"time": 20}}
+    column = {"operator": "lopsidedness", "columns": "x", "over": {"time": 20}}
     return sf.Rolling.from_dict({"on": "t", "columns": {"skew": column}})
 
 
@@ -32,7 +32,7 @@ def test_it_runs_on_every_engine_in_process() -> None:
     live = made.live(lateness=3)
     fed = pa.concat_tables([live.feed(TABLE), live.finish()])
     assert fed["skew"].to_pylist() == pytest.approx(DUE)
-    window = sf.Window(skewness(), sf.time(20))
+    window = sf.Window(lopsidedness(), sf.time(20))
     rows = TABLE.to_pylist()
     assert [window.push(row["t"], row["x"]) for row in rows] == pytest.approx(DUE)
     chunks, _ = run_chunked(made, TABLE, [17, 31, 45], [], random.Random(1))
@@ -43,15 +43,15 @@ def test_it_runs_on_every_engine_in_process() -> None:
 def test_it_is_explained_and_documented() -> None:
     from tools.docs import operators as page
 
-    assert "skew: Skewness('x') of double over sf.time(20)" in definition().explain(TABLE)
+    assert "skew: Lopsidedness('x') of double over sf.time(20)" in definition().explain(TABLE)
     text = page.page()
-    assert "### skewness" in text
+    assert "### lopsidedness" in text
     assert "the third standardized moment" in text
-    assert sf.check(skewness()).examples == 200
+    assert sf.check(lopsidedness()).examples == 200
 
 
 @pytest.mark.usefixtures("registered")
 def test_a_mistake_in_its_name_leads_to_it() -> None:
     wrong: Any = {"on": "t", "columns": {"s": {"operator": "skewnes", "columns": "x", "over": 3}}}
-    with pytest.raises(sf.errors.DefinitionError, match="did you mean 'skewness'"):
+    with pytest.raises(sf.errors.DefinitionError, match="did you mean 'lopsidedness'"):
         sf.Rolling.from_dict(wrong)

@@ -14,7 +14,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import OperatorError
-from tests.support.skewness import skewness
+from tests.support.lopsided import lopsidedness
 from tests.support.user_operators import Longest
 
 pytestmark = pytest.mark.spark
@@ -93,7 +93,7 @@ def test_a_new_operator_runs_in_batches_and_streams(spark: Any, tmp_path: Path) 
 
     times = TABLE["t"].cast(pa.timestamp("s")).cast(pa.timestamp("us", "UTC"))
     table = TABLE.set_column(0, "t", times)
-    features = sf.rolling(on="t", skew=skewness("x").over("20s"))
+    features = sf.rolling(on="t", skew=lopsidedness("x").over("20s"))
     batch = features.run(frame(spark, table), partitions=3).toArrow().sort_by("t")
     assert batch["skew"].to_pylist() == pytest.approx(DUE)
     files = Files(tmp_path / "in")

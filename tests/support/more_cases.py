@@ -35,13 +35,14 @@ TAME = Kind(FLOATS.strategy.map(lambda x: round(x, 6)), FLOATS.draw, FLOATS.colu
 REQUIRED: dict[str, dict[str, Any]] = {
     "histogram": {"edges": (0, 1)},
     "decayed_mean": {"half_life": 1},
+    "decayed_sum": {"half_life": 1},
 }
 EDGES = (-1.0, 0.0, 0.5, 2.5, math.inf)
 
 
 def all_cases() -> list[Case]:
     """Return all of them."""
-    return [*_logic(), *_ranges(), *_ordered(), *_pairs(), *_sketches()]
+    return [*_logic(), *_ranges(), *_shapes(), *_ordered(), *_pairs(), *_sketches()]
 
 
 def unless_empty(truth: Any) -> Any:
@@ -91,6 +92,49 @@ def _ranges() -> list[Case]:
         Case("sum-compensated", compensated, RARELY_WILD, true.ieee_sum, near_exact, False)
     )
     return cases
+
+
+def _shapes() -> list[Case]:
+    cases = [Case("longest_gap-int64", sf.longest_gap(), INTS, longest_gap)]
+    for dtype, kind in (("float64", TAME), ("int64", INTS)):
+        skewed, peaked = sf.skewness(dtype=dtype), sf.kurtosis(dtype=dtype)
+        cases += [
+            Case(f"skewness-{dtype}", skewed, kind, partial(shape, power=3), near_shape, False),
+            Case(f"kurtosis-{dtype}", peaked, kind, partial(shape, power=4), near_shape, False),
+        ]
+    return cases
+
+
+def longest_gap(values: Sequence[int]) -> int | None:
+    """Return the longest distance between neighbours."""
+    gaps = [abs(b - a) for a, b in zip(values, values[1:], strict=False)]
+    return max(gaps, default=None)
+
+
+def shape(values: Sequence[Any], power: int) -> float | None:
+    """Return the skewness or the kurtosis, corrected for bias; exact until the last division."""
+    n = len(values)
+    if n < power:
+        return None
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact, Fraction()) / n
+    square, higher = (sum(((x - mean) ** p for x in exact), Fraction()) for p in (2, power))
+    if not square:
+        return -3.0 if power == 4 else 0.0
+    if power == 3:
+        ratio = float(higher) / float(square) / math.sqrt(float(square))
+        return n * math.sqrt(n - 1) / (n - 2) * ratio
+    peak = float(n * (n + 1) * higher / square**2 - 3 * (n - 1))
+    return peak * (n - 1) / ((n - 2) * (n - 3))
+
+
+def near_shape(got: Any, truth: Any, values: Sequence[Any]) -> bool:
+    """Compare within 1e-9; values that hardly differ have too few digits for that."""
+    if truth is None or len({*values}) == 1:
+        return bool(got == truth)
+    spread = max(values) - min(values)
+    lost = max(abs(float(value)) for value in values) / float(spread)
+    return true.within(got, truth, (1e-9 + 1e-13 * lost) * (1 + abs(truth)))
 
 
 def distance(values: Sequence[Any]) -> Any:
@@ -206,7 +250,46 @@ def _pairs() -> list[Case]:
             decayed = sf.decayed_mean(half_life=3, **types)
             case_id = f"decayed_mean-{dtype}-{key_dtype}"
             cases.append(Case(case_id, decayed, times, decayed_mean, near_first, False))
+            added = sf.decayed_sum(half_life=3, **types)
+            case_id = f"decayed_sum-{dtype}-{key_dtype}"
+            cases.append(Case(case_id, added, times, decayed_sum, near_sum, False))
+            weighted = sf.weighted_mean(**types)
+            case_id = f"weighted_mean-{dtype}-{key_dtype}"
+            cases.append(Case(case_id, weighted, kind, weighted_mean, near_weighted, False))
     return cases
+
+
+def decayed_sum(pairs: Sequence[tuple[Any, Any]]) -> float | None:
+    """Return the decayed sum, from the definition."""
+    if not pairs:
+        return None
+    newest = max(t for _, t in pairs)
+    return math.fsum(x * 2.0 ** (-float(newest - t) / 3) for x, t in pairs)
+
+
+def near_sum(got: Any, truth: Any, pairs: Sequence[tuple[Any, Any]]) -> bool:
+    """Compare within 1e-12 of the sum of all inputs."""
+    return true.within(got, truth, 1e-12 * math.fsum(abs(float(x)) for x, _ in pairs))
+
+
+def weighted_mean(pairs: Sequence[tuple[Any, Any]]) -> tuple[Fraction, Fraction] | None:
+    """Return the exact sums of products and of weights."""
+    if not pairs:
+        return None
+    product = sum((Fraction(x) * Fraction(w) for x, w in pairs), Fraction())
+    return product, sum((Fraction(w) for _, w in pairs), Fraction())
+
+
+def near_weighted(got: Any, truth: Any, pairs: Sequence[tuple[Any, Any]]) -> bool:
+    """Compare got * weights with the products, within 1e-12 of what was added."""
+    if truth is None:
+        return got is None
+    product, weight = truth
+    lost = Fraction(1e-12) * sum((abs(Fraction(w)) for _, w in pairs), Fraction())
+    if abs(weight) <= lost:  # weights that cancel
+        return got is None or isinstance(got, float)
+    slack = Fraction(1e-12) * sum((abs(Fraction(x) * Fraction(w)) for x, w in pairs), Fraction())
+    return bool(abs(Fraction(got) * weight - product) <= slack + abs(Fraction(got)) * lost)
 
 
 def products(pairs: Sequence[tuple[Any, Any]]) -> tuple[Fraction, Fraction, Fraction]:

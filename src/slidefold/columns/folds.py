@@ -26,7 +26,7 @@ from slidefold.columns.objects import (
 from slidefold.columns.order import quantiles
 from slidefold.columns.reading import Task, compared, in_units, read, retyped
 from slidefold.columns.trace import ran
-from slidefold.columns.users import read_inputs, user_column
+from slidefold.columns.users import own_types, read_inputs, user_column
 from slidefold.columns.values import (
     Array,
     comparable,
@@ -385,8 +385,9 @@ def _gap(task: Task) -> Any:
 
 def _user(task: Task) -> Any:
     assert isinstance(task.operator, UserOperator)
-    inputs = read_inputs(task.operator, task.columns)
-    return user_column(task.operator, *task.kernel(task.operator, inputs))
+    operator = own_types(task.operator, [column.type for column in task.columns])
+    inputs = read_inputs(operator, task.columns)
+    return user_column(operator, *task.kernel(operator, inputs))
 
 
 # By the word that the record of an operator has for its fold.

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidefold.columns.values import Array, plain
+from slidefold.columns.values import Array, is_temporal, plain, whole_numbers
 from slidefold.definition.operators import UserOperator
 from slidefold.errors import ValueTypeError
+
+
+def own_types(operator: UserOperator, kinds: Sequence[Any]) -> UserOperator:
+    """Return an operator that takes columns in their own types, unless it declares others."""
+    definition = operator.definition
+    if not definition.takes_any:
+        return operator
+    return replace(operator, definition=definition.typed(tuple(map(_own_code, kinds))))
+
+
+def _own_code(kind: Any) -> str:
+    types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_boolean(kind):
+        return "b1"
+    if types.is_uint64(kind):
+        return "u8"
+    return "i8" if types.is_integer(kind) or is_temporal(kind) else "f8"
 
 
 def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:
@@ -52,6 +72,8 @@ def _as_code(operator: UserOperator, name: str, column: Any, code: str) -> Array
     fits = pa.types.is_boolean(kind) if code == "b1" else number or pa.types.is_boolean(kind)
     if pa.types.is_null(kind):
         return np.empty(0, due)
+    if is_temporal(kind) and code == "i8":
+        return whole_numbers(column)
     try:
         if not fits:
             raise pa.ArrowInvalid("another kind")

@@ -23,7 +23,7 @@ from slidefold.columns.objects import (
     sketch_bytes,
 )
 from slidefold.columns.tally import frequent_lists
-from slidefold.columns.users import user_column
+from slidefold.columns.users import own_types, user_column
 from slidefold.columns.values import is_temporal, is_text, steps_per_second
 from slidefold.definition.operators import Operator, QuantileOperator, StructOperator, UserOperator
 from slidefold.definition.operators import count as counting
@@ -700,10 +700,10 @@ def _bytes(results: list[Any]) -> Any:
 
 
 def _user(build: _Builder, leaf: Leaf, kind: Any) -> None:
-    operator = leaf.operator
-    assert isinstance(operator, UserOperator)
+    assert isinstance(leaf.operator, UserOperator)
+    kinds = [build.kind(name) for name in leaf.operator.columns]
+    operator = own_types(leaf.operator, kinds)
     definition = operator.definition
-    kinds = [build.kind(name) for name in operator.columns]
     presence = build.presence(operator.columns)
     if definition.state is None:
         if not all(_is_number(kind) or is_text(kind) or _is_bytes(kind) for kind in kinds):
@@ -713,6 +713,7 @@ def _user(build: _Builder, leaf: Leaf, kind: Any) -> None:
         columns = []
         for name, own, code in zip(operator.columns, kinds, definition.inputs.codes, strict=True):
             fits = pa.types.is_boolean(own) if code == "b1" else _is_number(own)
+            fits = fits or (is_temporal(own) and code == "i8")
             if not fits:
                 raise _UnsupportedError
             due = np.dtype(code).name

@@ -163,9 +163,13 @@ def window_header(window: Rows | Time) -> Header:
     return header
 
 
+# These windows exist in `sf.rolling` only.
+_ROLLING_ONLY = ("delay", "ahead")
+
+
 def _compared(window: Any) -> list[Field[Any]]:
-    """Return the fields that distinguish one window from another."""
-    return [part for part in fields(window) if part.compare]
+    """Return the fields that distinguish one window of `sf.Window` from another."""
+    return [part for part in fields(window) if part.compare and part.name not in _ROLLING_ONLY]
 
 
 def window_from(header: Header) -> Rows | Time:

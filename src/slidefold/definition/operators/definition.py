@@ -58,6 +58,9 @@ class Definition:
         self.inputs = Layout(("value",), ("f8",))
         self.results: str | Layout = "f8"
         self._lock = Lock()
+        self._typed: dict[tuple[str, ...], Definition] = {}
+        # Without inputs=, a column reaches lift in its own type.
+        self.takes_any = state is not None and inputs is None
         if not isinstance(commutative, bool):
             raise OperatorError(f"commutative must be True or False, got {commutative!r}")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -86,6 +89,16 @@ class Definition:
         for name, count in ARGUMENTS.items():
             if name in self.functions:
                 _require_arguments(self.name, name, self.functions[name], count)
+
+    def typed(self, codes: tuple[str, ...]) -> Definition:
+        """Return the operator for inputs of these types."""
+        if codes == self.inputs.codes:
+            return self
+        with self._lock:
+            if codes not in self._typed:
+                cls, options = self._arguments
+                self._typed[codes] = Definition(cls, **{**options, "inputs": codes})  # type: ignore[arg-type]
+            return self._typed[codes]
 
     @cached_property
     def state_type(self) -> type[Any]:

@@ -36,7 +36,7 @@ class TallyOperator(QuantileOperator):
 
     @property
     def native_params(self) -> dict[str, Any]:
-        """What is asked for, and the types."""
+        """The statistic that is asked for, and the types."""
         given = super(TallyOperator, replace(self, params=(("interpolation", "lower"),)))
         k = dict(self.params).get("k", 1)
         return {**given.native_params, "what": self.name, "k": k}

@@ -167,8 +167,10 @@ def operator(cls: type | None = None, /, **options: Any) -> Any:
     With `state=`, a dict of names and types, states have a fixed size, and the operator is compiled
     if numba is installed. The functions receive named tuples and return plain tuples, in the order
     of `state`. `returns` is the type of the result, or a dict of names and types for a `lower` that
-    returns a tuple. `lift` takes one value per column: a float, or the types in `inputs`. Types are
-    b1 (bool), i1 to i8, u1 to u8, f4 and f8; the digit is the size in bytes.
+    returns a tuple. `lift` takes one value per column, in the types of `inputs`. Without `inputs`,
+    columns come in their own types: integers and bools as they are, times and durations as integers
+    of their unit, all else as floats; `sf.Window` gives floats. Types are b1 (bool), i1 to i8, u1
+    to u8, f4 and f8; the digit is the size in bytes.
 
     >>> @sf.operator(state={"n": "i8", "sum": "f8"}, returns="f8", commutative=True)
     ... class Mean:

@@ -126,7 +126,7 @@ class EveryTime:
         If several windows are the largest and differ in `closed`, one of them must not be empty.
         """
         grid = self.ends(rows.clock)
-        largest, (far, near) = _largest(windows, rows.clock)
+        largest, _ = _largest(windows, rows.clock)
         days = self._days(windows)
         group, number = self._numbers(rows, grid, windows, within)
         if self.fill:
@@ -231,7 +231,9 @@ class EveryTime:
         180
         """
         grid = self.ends(clock)
-        return int(grid.times(grid.from_time(np.array([watermark + 1])))[0])
+        if isinstance(grid, Grid):
+            return (grid.until(watermark) + 1) * grid.step + grid.shift
+        return int(grid.ends[min(grid.until(watermark) + 1, len(grid.ends) - 1)])
 
     def grid(self, clock: Clock) -> tuple[int, int]:
         """Return the step from one end to the next, and the shift of all ends."""
@@ -268,8 +270,8 @@ class EveryTime:
         before[rows.opens] = first[rows.opens] - 1
         first = np.maximum(first, before + 1)
         if within is not None:
-            first = np.maximum(first, grid.until_time(np.array([within[0]]))[0] + 1)
-            last = np.minimum(last, grid.until_time(np.array([within[1]]))[0])
+            first = np.maximum(first, grid.until(within[0]) + 1)
+            last = np.minimum(last, grid.until(within[1]))
         count = np.maximum(last - first + 1, 0)
         # A float sum does not overflow, and it is exact up to 2**53.
         results = int(count.sum(dtype=np.float64))
@@ -303,7 +305,7 @@ def _filled(group: Ints, number: Ints) -> tuple[Ints, Ints]:
 def _longest_days(windows: Sequence[WindowKind], days: dict[WindowKind, int]) -> int:
     """Return how many local days the largest window counts; 0 if it does not count days."""
     times = [window for window in windows if isinstance(window, Time)]
-    largest = max(times, key=lambda window: _length(window), default=None)
+    largest = max(times, key=_length, default=None)
     return 0 if largest is None else days.get(largest, 0)
 
 

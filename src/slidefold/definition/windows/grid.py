@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slidefold.definition.windows.clock import Clock, Length
 from slidefold.definition.windows.durations import nanoseconds
@@ -37,6 +36,10 @@ class Grid:
         """Return the last end that is not after each time."""
         found: Ints = (times - self.shift) // self.step
         return found
+
+    def until(self, time: int) -> int:
+        """Return the last end that is not after a time, which may be the oldest of all."""
+        return (time - self.shift) // self.step
 
     def times(self, ends: Ints) -> Ints:
         """Return the times of ends."""
@@ -75,6 +78,10 @@ class LocalDays:
         """Return the last end that is not after each time."""
         return np.searchsorted(self.ends, times, "right") - 1
 
+    def until(self, time: int) -> int:
+        """Return the last end that is not after a time."""
+        return int(np.searchsorted(self.ends, time, "right")) - 1
+
     def times(self, ends: Ints) -> Ints:
         """Return the times of ends."""
         found: Ints = self.ends[ends]
@@ -109,6 +116,8 @@ def whole_days(length: Length) -> int:
 
 @cache
 def _starts(zone: str, unit: int, shift: int) -> Ints:
+    import pyarrow.compute as pc  # it takes long to import, and few definitions have a zone
+
     first, last = (np.datetime64(f"{year}-01-01", "D") for year in _YEARS)
     days = np.arange(first, last).astype("datetime64[us]") + np.timedelta64(shift // 1000, "us")
     # A day that begins inside a gap begins behind it; one that begins twice, the first time.

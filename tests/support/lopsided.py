@@ -18,7 +18,7 @@ RECORD = registry.Record(types=("float64",), column="user")
     commutative=True,
     compile="never",
 )
-class Skewness(sf.Fold):
+class Lopsidedness(sf.Fold):
     """Central moments that merge pairwise."""
 
     identity = staticmethod(lambda: (0.0, 0.0, 0.0, 0.0))
@@ -39,26 +39,26 @@ class Skewness(sf.Fold):
         return float(s.n**0.5 * s.m3 / s.m2**1.5) if s.m2 > 0.0 else 0.0
 
 
-def skewness(column: str | None = None) -> Any:
+def lopsidedness(column: str | None = None) -> Any:
     """Return how lopsided the values are: the third standardized moment.
 
-    >>> sf.Window(skewness(), 3).push(1.0)
+    >>> sf.Window(lopsidedness(), 3).push(1.0)
     0.0
     """
-    return Skewness() if column is None else Skewness(column)
+    return Lopsidedness() if column is None else Lopsidedness(column)
 
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Add the operator to the registry for one test: nothing else knows of it."""
     for table in (registry.RECORDS, registry.NAMED, registry.BUILT_IN):
-        monkeypatch.setitem(table, "skewness", None)
-    registry.recorded(RECORD)(skewness)
-    return skewness
+        monkeypatch.setitem(table, "lopsidedness", None)
+    registry.recorded(RECORD)(lopsidedness)
+    return lopsidedness
 
 
 def expected(values: list[float]) -> float:
-    """The population skewness, as scipy defines it."""
+    """The population lopsidedness, as scipy defines it."""
     mean = sum(values) / len(values)
     m2, m3 = (sum((x - mean) ** k for x in values) / len(values) for k in (2, 3))
     return m3 / m2**1.5 if m2 > 0 else 0.0
