@@ -262,7 +262,9 @@ engine::Rule rule_in(const EngineCore& core, nb::handle given) {
   }
   if (kind == "lifetime") return engine::LifetimeRule{at<std::int64_t>(given, "newest")};
   if (kind == "rows") {
-    return engine::RowsRule{at<std::uint64_t>(given, "most"), at<bool>(given, "with_row")};
+    const bool with_row = at<bool>(given, "with_row");
+    const bool asks_with = with_row || nb::cast<bool>(given.attr("__contains__")("asks_with"));
+    return engine::RowsRule{at<std::uint64_t>(given, "most"), with_row, asks_with};
   }
   if (kind == "session") return engine::SessionRule{at<std::int64_t>(given, "gap")};
   if (kind == "mark") return engine::MarkRule{at<std::uint32_t>(given, "column")};
@@ -568,10 +570,10 @@ void see_own(EngineCore& core, std::size_t out, const engine::Leaf* leaf, std::i
     output->has_own[out] = core.engine->nodes().present(leaf, i, output->own_presence) ? 1 : 0;
   }
 }
-void see_own(EngineCore& core, std::size_t out, std::size_t row) {
+void see_own(EngineCore& core, const Inputs& inputs, std::size_t out, std::size_t row) {
   for (Output* output : core.ranked) {
-    const Input& input = core.inputs.inputs[output->own_input];
-    output->own[out] = core.inputs.stored_word(output->own_stored, row);
+    const Input& input = inputs.inputs[output->own_input];
+    output->own[out] = inputs.stored_word(output->own_stored, row);
     output->has_own[out] = input.valid[row];
   }
 }
@@ -890,7 +892,8 @@ Answered take(EngineCore& core, std::optional<Time> given_watermark, std::option
       in_time_order(core.inputs.times(), core.taken, answered.rows, core.out);
       reset(core, answered.pushed);
       for (const std::int64_t row : answered.rows) {
-        see_own(core, core.out[static_cast<std::size_t>(row)], static_cast<std::size_t>(row));
+        see_own(core, core.inputs, core.out[static_cast<std::size_t>(row)],
+                static_cast<std::size_t>(row));
       }
       engine.answer_inserted(core.out.data());
     }
@@ -979,7 +982,7 @@ void ask_rows(EngineCore& core, std::optional<Time> now) {
     std::vector<Word> walked(core.asked_delta.size());
     for (std::size_t i = 0; i < given.count; ++i) {
       const bool own = clock.valid[i] != 0;
-      see_own(core, i, i);
+      see_own(core, core.inputs, i, i);
       if (!own && !now) continue;  // nothing has come yet
       for (std::size_t w = 0; w < walked.size(); ++w) {
         if (core.asked_delta[w] != ~std::size_t{0}) {
@@ -1004,6 +1007,42 @@ void ask_rows(EngineCore& core, std::optional<Time> now) {
   }
 }
 
+// Inserts events in their order, and answers each question when upto[i] of them are there.
+void replay_rows(EngineCore& core, Inputs& questions, const std::int64_t* upto) {
+  Engine& engine = *core.engine;
+  const Engine::Given asked = questions.given(core.pool, 0);
+  const Engine::Given given = core.inputs.given(core.pool, core.seen);
+  const std::size_t columns = core.inputs.stored.size();
+  const std::size_t bytes = engine.program().shape.mask_bytes();
+  std::vector<const void*> moved(columns);
+  std::vector<Word> walked(core.asked_delta.size());
+  std::size_t done = 0;
+  RowPoll polled;
+  for (std::size_t i = 0; i < asked.count; ++i) {
+    const auto until = static_cast<std::size_t>(upto[i]);
+    if (until > done) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        moved[c] = static_cast<const Word*>(given.columns[c]) + done;
+      }
+      const Engine::Given part{until - done, given.times + done, moved.data(),
+                               given.present == nullptr ? nullptr : given.present + done * bytes,
+                               given.keys + done * engine.program().key_words};
+      engine.insert(part, nullptr);
+      engine.commit(nullptr);
+      done = until;
+    }
+    polled(1);
+    see_own(core, questions, i, i);
+    for (std::size_t w = 0; w < walked.size(); ++w) {
+      if (core.asked_delta[w] != ~std::size_t{0}) {
+        walked[w] = questions.inputs[core.asked_delta[w]].words[i];
+      }
+    }
+    const engine::Slot slot = engine.find(asked.keys + i * engine.program().key_words);
+    engine.ask(slot, asked.times[i], walked.data(), static_cast<std::uint32_t>(i));
+  }
+}
+
 // The results that a row would have, if it came now.
 void peek(EngineCore& core) {
   Engine& engine = *core.engine;
@@ -1011,7 +1050,7 @@ void peek(EngineCore& core) {
   see_holes(core);
   reset(core, given.count);
   const std::vector<std::uint32_t> out(given.count, 0);
-  for (std::size_t i = 0; i < given.count; ++i) see_own(core, 0, i);
+  for (std::size_t i = 0; i < given.count; ++i) see_own(core, core.inputs, 0, i);
   try {
     engine.insert(given, nullptr);
     engine.answer_each_inserted(out.data());
@@ -1242,12 +1281,16 @@ void read_row(EngineCore& core) {
   derive(core);
 }
 
-void read_batch(EngineCore& core, nb::handle capsule) {
-  require_whole(core);
+void read_array(EngineCore& core, nb::handle capsule) {
   auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
   if (array == nullptr) throw nb::python_error();
   core.inputs.read(core.pool, *array);
   derive(core);
+}
+
+void read_batch(EngineCore& core, nb::handle capsule) {
+  require_whole(core);
+  read_array(core, capsule);
 }
 
 void read_values(EngineCore& core, const nb::tuple& values) {
@@ -1294,6 +1337,42 @@ void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
   }
   core.seen += given.count;
   engine.commit(watermark ? &*watermark : nullptr);
+}
+
+// Answers questions over the events that came before each of them; the engine is used up by that.
+nb::object replay(EngineCore& core, nb::handle events, nb::handle asked,
+                  const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig>& upto) {
+  const Turn turn(core.turns);
+  read_batch(core, asked);
+  Inputs questions = core.inputs;
+  read_array(core, events);  // a sweep would take the texts of the questions
+  if (upto.shape(0) != questions.count()) fail("ValueTypeError", "expected a place per question");
+  for (std::size_t i = 0; i < upto.shape(0); ++i) {
+    const auto count = static_cast<std::int64_t>(core.inputs.count());
+    if (upto.data()[i] < 0 || upto.data()[i] > count) fail("ValueTypeError", "expected places");
+  }
+  see_holes(core);
+  reset(core, questions.count());
+  const Signals signals;
+  try {
+    if (core.needs_gil) {
+      replay_rows(core, questions, upto.data());
+    } else {
+      const nb::gil_scoped_release without_gil;
+      replay_rows(core, questions, upto.data());
+    }
+  } catch (const engine::Falls& falls) {
+    fail_at("TimeOrderError",
+            named(core, falls.column) +
+                " of a delta window must not decrease in time order, but it does",
+            falls.row);
+  } catch (const engine::Missing& missing) {
+    fail_at("DataError", named(core, missing.column) + (missing.null ? " is null" : " is NaN"),
+            missing.row);
+  } catch (const std::domain_error& error) {
+    fail("ValueTypeError", error.what());
+  }
+  return results_of(core, questions.count());
 }
 
 nb::object feed(EngineCore& core, nb::handle capsule, std::optional<Time> watermark,
@@ -1456,6 +1535,7 @@ void bind_engine(nb::module_& m) {
           nb::arg("batch"))
       .def("held", held, nb::arg("until").none())
       .def("past", past)
+      .def("replay", replay, nb::arg("events"), nb::arg("questions"), nb::arg("upto"))
       .def("fill_past", fill_past, nb::arg("batch"))
       .def_prop_ro("keeps_past",
                    [](const EngineCore& core) {

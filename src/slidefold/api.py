@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slidefold.errors import DefinitionError
 from slidefold.options import IN_PROCESS, require_options
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
         return run_spark(definition, data, **options)
     require_options("run", IN_PROCESS, options)
+    if options.get("at") is not None:
+        from slidefold.live.known import run_questions
+
+        return run_questions(definition, data, **options)
+    for name in ("known", "asked", "lateness"):
+        if options.pop(name, None) is not None:
+            raise DefinitionError(f"{name}= needs at=, the table of questions")
+    options.pop("at", None)
     from slidefold.columns import run as run_columns
 
     return run_columns(definition, data, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -60,11 +60,18 @@ def row_columns(definition: Rolling, ordered: Sorted, threads: int = 1) -> dict[
 
 
 def frame_columns(
-    definition: Rolling, ordered: Sorted, frames: Mapping[WindowKind, Frames], threads: int = 1
+    definition: Rolling,
+    ordered: Sorted,
+    frames: Mapping[WindowKind, Frames],
+    threads: int = 1,
+    own: Callable[[str], Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the new columns, one result per frame."""
+    """Return the new columns, one result per frame.
+
+    `own` returns the column of the frames' own values, if those are not the rows in order.
+    """
     plans = _plan_rows(definition, ordered, by_frame=True)
-    return columns_from(definition, fold_leaves(plans, ordered, frames, threads))
+    return columns_from(definition, fold_leaves(plans, ordered, frames, threads, own))
 
 
 def _plan_rows(
@@ -81,23 +88,25 @@ def fold_leaves(
     ordered: Sorted,
     frames: Mapping[WindowKind, Frames],
     threads: int,
+    own: Callable[[str], Any] | None = None,
 ) -> dict[Path, Any]:
     """Fold operators one by one over the frames of their windows."""
+    own = ordered.rows.column if own is None else own
     return {
         plan.leaf.path: fold(
             plan,
             tuple(ordered.rows.column(name) for name in plan.leaf.operator.columns),
             frames[plan.leaf.window],
             threads,
-            _maybe(ordered, plan.leaf.operator.flag),
-            _maybe(ordered, plan.leaf.operator.own),
+            _maybe(ordered.rows.column, plan.leaf.operator.flag),
+            _maybe(own, plan.leaf.operator.own),
         )
         for plan in plans
     }
 
 
-def _maybe(ordered: Sorted, name: str | None) -> Any:
-    return ordered.rows.column(name) if name else None
+def _maybe(column: Callable[[str], Any], name: str | None) -> Any:
+    return column(name) if name else None
 
 
 def columns_from(definition: Rolling, results: Mapping[Path, Any]) -> dict[str, Any]:

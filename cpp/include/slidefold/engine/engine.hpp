@@ -877,7 +877,7 @@ class Engine {
     return true;
   }
   bool ends_at(KeyStore& store, RowsRule& rule, Time t, Word, Place& low, Place& high) {
-    high = rule.with_row ? behind(store, t) : stores_.trees().lower(store, t);
+    high = rule.asks_with ? behind(store, t) : stores_.trees().lower(store, t);
     const std::uint64_t rank = stores_.trees().rank(store, high);
     low = stores_.trees().at_rank(store, rank > rule.most ? rank - rule.most : 0);
     return rank > 0;

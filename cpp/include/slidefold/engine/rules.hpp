@@ -112,6 +112,7 @@ struct LifetimeRule {
 struct RowsRule {
   std::uint64_t most;
   bool with_row;
+  bool asks_with = with_row;  // whether questions see the rows of their own time
   const Leaf* leaf = nullptr;
   std::int32_t end = 0;
 

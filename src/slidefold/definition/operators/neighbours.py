@@ -10,7 +10,7 @@ from slidefold.definition.operators.base import Operator, columns_of, whole_of
 from slidefold.definition.operators.over import Over
 from slidefold.definition.operators.positional import nth
 from slidefold.definition.operators.record import Record, recorded
-from slidefold.definition.windows import Rows
+from slidefold.definition.windows import RowsBefore
 from slidefold.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -91,4 +91,4 @@ def _over(name: str, column: Any, n: int) -> Over:
     operator = Operator(name, columns_of(column), params=(("n", n),))
     if not operator.columns:
         raise DefinitionError(f"{name} needs a column, such as {name}('x')")
-    return Over(operator, Rows(n, "left"))
+    return Over(operator, RowsBefore(n, "left"))

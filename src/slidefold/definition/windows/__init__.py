@@ -16,14 +16,15 @@ from slidefold.definition.windows.kinds import KINDS, window_of, window_suffix
 from slidefold.definition.windows.lifetime import Lifetime, lifetime
 from slidefold.definition.windows.punctuated import Punctuated, punctuated
 from slidefold.definition.windows.retention import needed_rows, reach_back
-from slidefold.definition.windows.rows import Rows, rows
+from slidefold.definition.windows.rows import Rows, RowsBefore, rows
 from slidefold.definition.windows.session import Session, session
-from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.definition.windows.ties import tie_order
 from slidefold.definition.windows.time import Time, time
 
 __all__ = [
     "KINDS",
+    "Asked",
     "Clock",
     "Delta",
     "Every",
@@ -36,6 +37,7 @@ __all__ = [
     "Lifetime",
     "Punctuated",
     "Rows",
+    "RowsBefore",
     "Session",
     "Slide",
     "SortedRows",

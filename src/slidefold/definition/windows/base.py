@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from slidefold.definition.windows.clock import Clock
-from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
 
 
@@ -33,6 +33,10 @@ class WindowKind(ABC):
     @abstractmethod
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window: its first row, and one past its last."""
+
+    @abstractmethod
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the window of each question, which is not a row itself."""
 
     @abstractmethod
     def retention(self) -> str:

@@ -17,8 +17,8 @@ from slidefold.definition.windows.clock import Clock, Given, Length
 from slidefold.definition.windows.closed import CLOSED
 from slidefold.definition.windows.counted import counted
 from slidefold.definition.windows.durations import nanoseconds, plain_length
-from slidefold.definition.windows.sorted_rows import Frames, SortedRows, search
-from slidefold.errors import TimeOrderError, WindowError
+from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows, less, search
+from slidefold.errors import TimeOrderError, ValueTypeError, WindowError
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,14 +75,7 @@ class Delta(WindowKind):
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; it includes rows of equal time, but no later rows."""
-        clock, x = counted(self.on, rows.column(self.on), rows.origin, floats=True)
-        falls = np.flatnonzero((x[1:] < x[:-1]) & ~rows.opens[1:])
-        if len(falls):
-            row = rows.origin(int(falls[0]) + 1)
-            raise TimeOrderError(
-                f"the column {self.on!r} of a delta window must not decrease in time order, "
-                "but it does"
-            ).at(row)
+        clock, x = self._walked(rows)
         span, exact = clock.steps(self.range, f"the range {self.range!r}")
         keeps_start = self.closed in ("left", "both") or not exact
         keeps_end = self.closed in ("right", "both")
@@ -93,6 +86,36 @@ class Delta(WindowKind):
             hi = search(rows.group, x, rows.group, x, "right" if keeps_end else "left")
         hi = np.minimum(hi, rows.peers_end)
         return np.minimum(lo, hi), hi
+
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the window of each question, which has a value of the column too."""
+        clock, x = self._walked(rows)
+        other, value = counted(self.on, asked.column(self.on), floats=True)
+        if other != clock:
+            raise ValueTypeError(
+                f"the column {self.on!r} is {clock.kind} in the events and {other.kind} in the "
+                "questions"
+            )
+        span, exact = clock.steps(self.range, f"the range {self.range!r}")
+        keeps_start = self.closed in ("left", "both") or not exact
+        start = less(value, int(span)) if x.dtype == np.int64 else value - span
+        lo = asked.search(rows, x, start, "left" if keeps_start else "right")
+        hi = asked.search(rows, x, value, "right" if self.closed in ("right", "both") else "left")
+        hi = np.minimum(hi, asked.until(rows))
+        # Values of questions may fall in time, and kernels need bounds that do not.
+        return np.minimum(lo, hi), hi
+
+    def _walked(self, rows: SortedRows) -> tuple[Clock, Any]:
+        """Return the values of the column; raise if they fall in time order."""
+        clock, x = counted(self.on, rows.column(self.on), rows.origin, floats=True)
+        falls = np.flatnonzero((x[1:] < x[:-1]) & ~rows.opens[1:])
+        if len(falls):
+            row = rows.origin(int(falls[0]) + 1)
+            raise TimeOrderError(
+                f"the column {self.on!r} of a delta window must not decrease in time order, "
+                "but it does"
+            ).at(row)
+        return clock, x
 
     @property
     def unbounded(self) -> str:

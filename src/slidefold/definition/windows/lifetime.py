@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from slidefold import _native
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
 from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.closed import UNSAID
-from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
 
 _LONGEST = 2**63 - 1
@@ -38,6 +40,11 @@ class Lifetime(WindowKind):
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; rows of equal time see each other."""
         return _native.time_frames(rows.starts, rows.times, _LONGEST, True, self.closed == "right")
+
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return all rows up to the time of each question."""
+        hi = asked.until(rows, before=self.closed == "left")
+        return np.minimum(asked.starts(rows), hi), hi
 
     def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
         """Return the window as plain values for the engine of arrival order."""

@@ -11,7 +11,14 @@ import pyarrow as pa
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call
 from slidefold.definition.windows.clock import Clock
-from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, run_ends, run_starts
+from slidefold.definition.windows.sorted_rows import (
+    Asked,
+    Frames,
+    Ints,
+    SortedRows,
+    run_ends,
+    run_starts,
+)
 from slidefold.errors import ValueTypeError, WindowError
 
 
@@ -38,6 +45,15 @@ class Punctuated(WindowKind):
         """Return each row's window so far, including its peers up to a marked one."""
         fresh = self._fresh(rows)
         return run_starts(fresh), np.minimum(rows.peers_end, run_ends(fresh))
+
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the rows since the last mark, at the time of each question."""
+        hi = asked.until(rows)
+        if len(rows) == 0:
+            return hi, hi
+        last = np.maximum(hi - 1, 0)
+        open_ = (hi > asked.starts(rows)) & ~self._marked(rows)[last]
+        return np.where(open_, run_starts(self._fresh(rows))[last], hi), hi
 
     def wholes(self, rows: SortedRows) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the closed windows: first row, one past the last row, start and end time."""

@@ -12,7 +12,7 @@ from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
 from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.closed import UNSAID
-from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
 
 
@@ -58,6 +58,11 @@ class Rows(WindowKind):
         lo = hi - self.n
         return np.maximum(lo, rows.group_start, out=lo), hi
 
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the last n rows up to the time of each question, or before it."""
+        hi = asked.until(rows, before=self.closed == "left")
+        return np.maximum(hi - self.n, asked.starts(rows)), hi
+
     @property
     def last_rows(self) -> int:  # type: ignore[override]
         """The number of rows."""
@@ -100,6 +105,23 @@ class Rows(WindowKind):
     def text(self, default: str | None) -> str:
         """Return the window as source code, without `closed` if it equals the default."""
         return call("sf.rows", self.n, **closing(self.closed, default))
+
+
+@dataclass(frozen=True, repr=False)
+class RowsBefore(Rows):
+    """The n rows before the current one; a question is not a row, so all of them are before it."""
+
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the last n rows up to the time of each question."""
+        return self.closing("right").asked_frames(rows, asked)
+
+    def closing(self, closed: str, *, settled: bool = True) -> Rows:
+        """Return the window with this `closed`."""
+        return Rows(self.n, closed, settled)
+
+    def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
+        """Return the window as plain values for the engine of arrival order."""
+        return {**super().engine_rule(clock, schema), "asks_with": True}
 
 
 def rows(n: int, *, closed: str = UNSAID) -> Rows:

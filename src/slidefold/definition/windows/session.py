@@ -12,7 +12,13 @@ from slidefold.definition.windows.calls import call
 from slidefold.definition.windows.clock import Clock, Given, Length
 from slidefold.definition.windows.delta import checked_length
 from slidefold.definition.windows.durations import plain_length
-from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, run_starts
+from slidefold.definition.windows.sorted_rows import (
+    Asked,
+    Frames,
+    Ints,
+    SortedRows,
+    run_starts,
+)
 from slidefold.errors import WindowError
 
 
@@ -35,6 +41,17 @@ class Session(WindowKind):
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's session so far, including its peers."""
         return run_starts(self._fresh(rows)), rows.peers_end
+
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the session at the time of each question; empty once the gap has passed."""
+        hi = asked.until(rows)
+        held = hi > asked.starts(rows)
+        last = np.maximum(hi - 1, 0)
+        if len(rows) == 0:
+            return hi, hi
+        passed = asked.times.view(np.uint64) - rows.times[last].view(np.uint64)
+        alive = held & (passed <= np.uint64(self.silence(rows.clock)))
+        return np.where(alive, run_starts(self._fresh(rows))[last], hi), hi
 
     def wholes(self, rows: SortedRows) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the sessions: first row, one past the last row, start and end time.

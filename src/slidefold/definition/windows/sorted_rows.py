@@ -54,6 +54,60 @@ class SortedRows:
         return run_ends(fresh)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Questions about sorted rows, sorted by group and time; unknown groups come last."""
+
+    group: Ints  # the group of each; the number of groups if it has no rows
+    times: Ints
+    column: Callable[[str], Any]  # an Arrow array in this order
+
+    def until(self, rows: SortedRows, back: int = 0, *, before: bool = False) -> Ints:
+        """Return one past the last row up to each question's time, `back` steps earlier.
+
+        `before` leaves out the rows at that time.
+        """
+        side: Literal["left", "right"] = "left" if before else "right"
+        return self._found(rows, less(self.times, back), side)
+
+    def since(self, rows: SortedRows, back: int) -> Ints:
+        """Return the first row from `back` steps before each question's time on."""
+        return self._found(rows, less(self.times, back), "left")
+
+    def search(
+        self,
+        rows: SortedRows,
+        keys: npt.NDArray[Any],
+        sought: npt.NDArray[Any],
+        side: Literal["left", "right"],
+    ) -> Ints:
+        """Find the position of sought values among keys, which never fall in a group."""
+        found = np.full(len(self.group), len(rows), np.int64)
+        known = self.group < len(rows.starts) - 1
+        found[known] = search(rows.group, keys, self.group[known], sought[known], side)
+        return found
+
+    def starts(self, rows: SortedRows) -> Ints:
+        """Return the first row of each question's group."""
+        ends = np.append(rows.starts[:-1], len(rows))
+        found: Ints = ends[np.minimum(self.group, len(ends) - 1)]
+        return found
+
+    def _found(self, rows: SortedRows, sought: Ints, side: Literal["left", "right"]) -> Ints:
+        return self.search(rows, rows.times, sought, side)
+
+
+def less(times: Ints, back: int) -> Ints:
+    """Return times so many steps earlier; what does not fit becomes the oldest or newest time.
+
+    >>> less(np.array([5, -(2**63)]), 3).tolist()
+    [2, -9223372036854775808]
+    """
+    if back >= 0:
+        return np.maximum(times, -(2**63) + back) - back
+    return np.minimum(times, 2**63 - 1 + back) - back
+
+
 def run_starts(fresh: npt.NDArray[np.bool_]) -> Ints:
     """Return the start of each row's run; `fresh` marks the rows that start one.
 

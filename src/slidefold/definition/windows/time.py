@@ -8,13 +8,15 @@ from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from slidefold import _native
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
 from slidefold.definition.windows.clock import Clock, Given, lateness_of
 from slidefold.definition.windows.closed import CLOSED, UNSAID
 from slidefold.definition.windows.durations import duration_text, nanoseconds, plain_length
-from slidefold.definition.windows.sorted_rows import Frames, SortedRows
+from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
 
 
@@ -141,6 +143,12 @@ class Time(WindowKind):
         if self.one_pass:
             return _native.time_frames(rows.starts, rows.times, *self.native_rule(rows.clock))
         return _native.reach_frames(rows.starts, rows.times, *self.reach(rows.clock))
+
+    def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
+        """Return the window of each question."""
+        oldest, newest = self.reach(rows.clock)
+        hi = asked.until(rows, newest)
+        return np.minimum(asked.since(rows, oldest), hi), hi
 
     def native_rule(self, clock: Clock) -> tuple[int, bool, bool]:
         """Return the window in steps of a clock: its length, and whether it keeps its ends."""
