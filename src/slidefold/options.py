@@ -9,7 +9,18 @@ from slidefold.errors import DefinitionError, nearest
 # Keyed by kind of data. The Spark options are here too, so that they are known without pyspark.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "data in this process": ("threads", "at", "known", "asked", "lateness"),
-    "Spark DataFrames": ("partitions", "types", "skew", "presorted", "spill", "engine"),
+    "Spark DataFrames": (
+        "partitions",
+        "types",
+        "skew",
+        "presorted",
+        "spill",
+        "engine",
+        "at",
+        "known",
+        "asked",
+        "lateness",
+    ),
     "Spark streams": (
         "emit",
         "id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidefold.definition.rolling import Rolling
-from slidefold.errors import ValueTypeError
+from slidefold.errors import DefinitionError, ValueTypeError
 from slidefold.options import BATCH, STREAM, require_options
 
 __all__ = ["Metrics", "explain", "run", "tail"]
@@ -35,6 +35,14 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
         from slidefold.spark.stream import run_stream
 
         return run_stream(definition, data, **options)
+    if options.get("at") is not None:
+        from slidefold.spark.questions import run_questions
+
+        return run_questions(definition, data, **options)
+    for name in ("known", "asked", "lateness"):
+        if options.pop(name, None) is not None:
+            raise DefinitionError(f"{name}= needs at=, the table of questions")
+    options.pop("at", None)
     from slidefold.spark.batch import run_batch
 
     return run_batch(definition, data, **options)
