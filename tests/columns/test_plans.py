@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import slidefold as sf
+from slidefold.columns.expressions import core_schema
 from slidefold.columns.trace import traced
 from slidefold.planner import plan_table
 from tests.support.golden import Case, cases
@@ -17,7 +18,7 @@ def test_what_ran_is_what_was_planned(case: Case) -> None:
     definition = sf.Rolling.from_dict(case.definition)
     planned = {
         (column.kernel, column.algorithm)
-        for column in plan_table(definition, case.data.schema).columns
+        for column in plan_table(definition, core_schema(definition, case.data.schema)).columns
     }
     with traced() as ran:
         definition.run(case.data)

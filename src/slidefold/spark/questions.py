@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -228,12 +229,12 @@ def _run_chunks(both: _Both, count: int) -> DataFrame | None:
     reaches = [reach for window in definition.windows if (reach := window.reach(clock))]
     oldest, newest = max(far for far, _ in reaches), min(near for _, near in reaches)
     bounds = [LEAST, *cuts, MOST]
-    own = _choice(time, [(low, high) for low, high in zip(bounds, bounds[1:], strict=False)])
+    own = _choice(time, list(pairwise(bounds)))
     held = _choice(
         time,
         [
             (max(low - oldest, LEAST) if low != LEAST else LEAST, min(high - newest, MOST))
-            for low, high in zip(bounds, bounds[1:], strict=False)
+            for low, high in pairwise(bounds)
         ],
     )
     chosen = fn.when(fn.col(ASKS), own).otherwise(held)
