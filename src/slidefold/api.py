@@ -52,7 +52,21 @@ def explain(definition: Rolling, data: Any = None, **options: Any) -> str:
     from slidefold.columns import plan_of, schema_of
 
     schema = None if data is None else schema_of(data, definition.used)
-    return str(plan_of(definition, schema))
+    at = options.get("at")
+    plan = str(plan_of(definition, schema, by_frame=at is not None))
+    if at is None:
+        return plan
+    from slidefold.columns.questions import asked_columns, require_questions
+
+    require_questions(definition)
+    read = ", ".join(asked_columns(definition))
+    how = "events are sorted by key and time, questions too; each window is a range of events"
+    if options.get("known") is not None:
+        how = (
+            f"events are inserted in order of {options['known']!r}, and each question is answered "
+            "over those that had arrived"
+        )
+    return f"{plan}\nat= reads {read} of the questions: {how}"
 
 
 def is_spark(data: object) -> bool:

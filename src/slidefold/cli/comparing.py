@@ -156,8 +156,8 @@ def window_rows(definition: Rolling, table: Any, difference: Difference, limit: 
         return mine.filter(kept).sort_by(definition.on).slice(0, limit)
     ordered = sort_table(mine, definition.on, definition.by, definition.ties)
     order = np.arange(len(mine)) if ordered.order is None else ordered.order
-    core = definition.core
-    over = core.columns.get(difference.column) or core.items[0][1]
+    overs = definition.overs
+    over = overs.get(difference.column) or next(iter(overs.values()))
     lo, hi = over.window.frames(ordered.rows)
     rows = mine.take(pa.array(order)).to_pylist()
     at = next(

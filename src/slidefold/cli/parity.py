@@ -65,6 +65,8 @@ def parity(
         if {"spark", "stream"} & {*chosen} and (why := startup.missing()):
             raise UsageError(f"{why}; or compare without Spark: --engines live")
         loaded = load(pipeline, writes=False)
+        if loaded.questions is not None:
+            raise UsageError("parity compares results at rows: leave [questions] out of the file")
         table = collect(loaded, out)
         verdicts = compare_engines(loaded, table, chosen, tolerance, master, out)
         if not all(verdicts.values()):

@@ -22,7 +22,7 @@ def filled_columns(definition: Rolling, given: frozenset[str]) -> frozenset[str]
     """Return the columns of a result that are never null, if those `given` of the input are not."""
     filled = {
         name
-        for name, over in definition.core.columns.items()
+        for name, over in definition.overs.items()
         if name in definition.columns and over.operator.record.never_null and over.min_count is None
     }
     slide = definition.slide
@@ -112,8 +112,7 @@ def _maybe(column: Callable[[str], Any], name: str | None) -> Any:
 def columns_from(definition: Rolling, results: Mapping[Path, Any]) -> dict[str, Any]:
     """Return the columns of a definition from those of its leaves."""
     return {
-        name: _whole((name,), over.operator, results)
-        for name, over in definition.core.columns.items()
+        name: _whole((name,), over.operator, results) for name, over in definition.overs.items()
     }
 
 

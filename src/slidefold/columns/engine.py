@@ -65,13 +65,13 @@ def ends_table(definition: Rolling, ordered: Sorted, slide: Slide, found: Any) -
     return pa.table({**ends, **completed(definition, ends, found)})
 
 
-def plan_of(definition: Rolling, schema: Any) -> TablePlan:
+def plan_of(definition: Rolling, schema: Any, *, by_frame: bool = False) -> TablePlan:
     """Return how a definition would run over tables of a schema; None if types are not known."""
     if schema is not None:
         for name in definition.inputs:
             require_column(name, schema.names)
         schema = core_schema(definition, schema)
-    return plan_table(definition, schema)
+    return plan_table(definition, schema, by_frame=by_frame)
 
 
 def require_column(column: str, names: Sequence[str]) -> None:

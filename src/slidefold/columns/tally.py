@@ -39,7 +39,7 @@ def mode(task: Task) -> Any:
 def most_frequent(task: Task) -> Any:
     """Return lists of the most frequent values of each frame, with their counts."""
     codes, values, count = _coded(task)
-    k = dict(task.operator.params)["k"]
+    k: Any = dict(task.operator.params)["k"]
     found, counts, ends = _native.frequent_frames(codes, count, task.lo, task.hi, k)
     items = values(found, np.ones(len(found), np.bool_))
     return frequent_lists(items, counts, ends, task.held)

@@ -65,5 +65,7 @@ class SparkOptions(TypedDict, total=False):
     cache_bytes: int
     metrics: str
     initial: SparkFrame | None
+    known: str | None
+    asked: str | None
     checkpoint: str | None
     types: Mapping[str, Any] | None

@@ -115,6 +115,20 @@ class Rolling:
             return self
         return replace(self, items=items, peers=self.ties, plain=True)
 
+    @cached_property
+    def bare(self) -> Rolling:
+        """The definition without its formulas: the results of the core over the same rows."""
+        if not self.formulas:
+            return self
+        bare = replace(self.core)
+        bare.__dict__["_lowered"] = replace(self._lowered, formulas=())
+        return bare
+
+    @cached_property
+    def overs(self) -> Mapping[str, Over]:
+        """The operators over windows that engines fold, by the names of their results."""
+        return MappingProxyType(dict(self._lowered.items))
+
     @property
     def derived(self) -> tuple[tuple[str, Node], ...]:
         """The columns that are computed from a row before the core folds it."""
@@ -194,7 +208,20 @@ class Rolling:
         )
 
     @overload
+    def run(self, data: SparkFrame, *, at: Spark, **options: Unpack[SparkOptions]) -> Spark: ...
+    @overload
     def run(self, data: Spark, **options: Unpack[SparkOptions]) -> Spark: ...
+    @overload
+    def run(
+        self,
+        data: HasColumns | HasSchema | ArrowStream,
+        *,
+        at: Frame,
+        known: str | None = None,
+        asked: str | None = None,
+        lateness: Given | None = None,
+        threads: int = 1,
+    ) -> Frame: ...
     @overload
     def run(self, data: Frame, *, threads: int = 1) -> Frame: ...
     @overload
@@ -207,6 +234,12 @@ class Rolling:
         table. Rows may be in any order, except that a reader must yield them in time order. The
         result keeps the input's rows, order and columns, and appends the new columns. With `every`,
         the result has the keys, `window_start`, `window_end` and the new columns.
+
+        With `at`, a table of questions, the result is that table with the columns as of the time
+        and key of each of its rows, over the events in `data`. `known` names a column of `data`
+        with the time at which each event arrived: then an event counts for a question only if it
+        had arrived by the question's time, or by the time in the column that `asked` names.
+        `lateness` also leaves out the events that a live run with that lateness would drop.
 
         `threads` sets the number of threads for long columns; with more than one, float sums may
         differ in their last digits. A Spark DataFrame gives a Spark DataFrame; `options` control
@@ -338,7 +371,7 @@ def rolling(
     fill: bool = False,
     order: str | Sequence[str] = (),
     closed: str | None = None,
-    columns: Mapping[str, Over | Expression | Sequence[Over]] | None = None,
+    columns: Mapping[str, Over | Expression | Formula | Sequence[Over]] | None = None,
     **more: Over | Expression | Sequence[Over],
 ) -> Rolling:
     """Define columns over sliding windows: `name=operator.over(window)`.

@@ -51,8 +51,8 @@ class Events:
         self.plain = native is not None and native.program.plain
         formulas = None if native is None else native.formulas
         if formulas is not None:
-            kinds = (*formulas.kinds, *formulas.types.values())
-            self.plain = self.plain and all(map(_reads, kinds))
+            read = (*formulas.kinds, *formulas.types.values())
+            self.plain = self.plain and all(map(_reads, read))
             self.plain = self.plain and all(map(is_plain, formulas.types.values()))
         walked = (name for window in definition.windows for name in window.walks)
         # Neither values nor operators run Python code, and each event has one result.
@@ -62,8 +62,8 @@ class Events:
         self.answer: Any = None  # answers a question natively, if that can be
         if core is not None and direct and definition.slide is None:
             self.answer = core.ask_event
-        read = (name for name in definition.row_columns if name != definition.on)
-        self.needed = tuple(dict.fromkeys((*definition.by, *walked, *read)))  # of a question
+        own = (name for name in definition.row_columns if name != definition.on)
+        self.needed = tuple(dict.fromkeys((*definition.by, *walked, *own)))  # of a question
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
         """Return an event as a dict; raise an error that names a missing or additional field."""

@@ -117,7 +117,7 @@ class Kept:
         try:
             return work()
         except ResultOverflowError:
-            overs = self.definition.columns
+            overs = self.definition.overs
             if all(overs[name].min_count is None for name in self.by_key.names):
                 raise
             self.give_up_states()

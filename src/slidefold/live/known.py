@@ -96,7 +96,7 @@ def answer_known(
         events, came = events.filter(pa.array(taken)), came[taken]
     counted(definition.on, one_chunk(questions, definition.on))  # no null times
     rows = events.select(list(definition.used))
-    engine = Engine(definition, rows.schema, "arrival")
+    engine = Engine(definition.bare, rows.schema, "arrival")
     if engine.native is None:
         raise DefinitionError(
             "known= needs columns of numbers, strings, bytes, times or decimals of up to 18 "

@@ -923,7 +923,7 @@ def _readable(kind: Any) -> bool:
 
 def columns_of(definition: Rolling, arrays: Iterator[Any]) -> dict[str, Any]:
     """Return the columns of a definition, given the arrays of its outputs in order."""
-    return {name: _column(over.operator, arrays) for name, over in definition.core.columns.items()}
+    return {name: _column(over.operator, arrays) for name, over in definition.overs.items()}
 
 
 def _column(operator: Operator, arrays: Iterator[Any]) -> Any:

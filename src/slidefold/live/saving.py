@@ -14,7 +14,7 @@ from slidefold.state import Known, field, operator_header
 
 def identity(definition: Rolling) -> dict[str, Any]:
     """Describe a definition and its operators with their versions."""
-    operators = {name: operator_header(over.operator) for name, over in definition.core.items}
+    operators = {name: operator_header(over.operator) for name, over in definition.overs.items()}
     # The definition is text, because a header sorts its keys and columns have an order.
     return {"definition": json.dumps(definition.to_dict()), "operators": _plain(operators)}
 

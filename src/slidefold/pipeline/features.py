@@ -61,7 +61,7 @@ def check_against(
     _try(probe, empty, "features.on", _hint((definition.on,), schema, format), mistakes)
     for name, _ in definition.items if not mistakes.at("features") else ():
         hint = _hint(_read(alone[name]), schema, format)
-        single = rolling(**head, columns=dict(alone[name].columns))
+        single = rolling(**head, columns={**alone[name].columns})
         _try(single, empty, places[name], hint, mistakes)
     if mistakes.at("features"):
         return None

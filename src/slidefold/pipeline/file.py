@@ -15,9 +15,11 @@ from slidefold.pipeline.features import check_against, read_features
 from slidefold.pipeline.places import check_places, is_remote
 from slidefold.pipeline.settings import (
     SPARK,
+    Questions,
     Sink,
     Source,
     Stream,
+    read_questions,
     read_sink,
     read_source,
     read_stream,
@@ -42,6 +44,7 @@ class Pipeline:
     sink: Sink
     schema: Any  # of the source; None if only Spark can read it
     results: Any  # the schema of the results; None if that of the source is not known
+    questions: Questions | None = None
 
 
 def load(
@@ -68,9 +71,14 @@ def load(
     source = read_source(whole.within("source"), folder, engine)
     settings = read_stream(whole.within("stream"), folder, engine, stream)
     sink = read_sink(whole.within("sink"), folder, engine)
+    questions = None
+    if "questions" in content:
+        questions = read_questions(whole.within("questions"), folder, engine)
+        if stream:
+            mistakes.note("questions", "works without --stream only: a stream has no questions")
     features = read_features(whole.within("features").content, mistakes)
     whole.finish()
-    check_places(file, source, settings, sink, mistakes)
+    check_places(file, source, settings, sink, mistakes, questions)
     if features is not None:
         source = replace(source, required=_required(features))
     schema = results = None
@@ -79,8 +87,13 @@ def load(
             schema = schema_of(source)
         except SlidefoldError as error:
             mistakes.note("source.path", error)
+    if questions is not None and not mistakes.at("questions"):
+        questions = _with_schema(questions, features, mistakes)
     if features is not None and schema is not None:
-        results = check_against(features, content["features"], schema, source.format, mistakes)
+        if questions is None:
+            results = check_against(features, content["features"], schema, source.format, mistakes)
+        elif questions.schema is not None:
+            results = _check_questions(features, schema, questions, mistakes)
     if stream and results is not None and settings.watermark is not None:
         results = _check_stream(features, settings, schema, mistakes)
     if "sink" in content:
@@ -96,7 +109,33 @@ def load(
                 _check_target(key, target, overwrite or sink.exists == "replace", mistakes)
     mistakes.require_none()
     assert features is not None
-    return Pipeline(file, source, features, settings, sink, schema, results)
+    return Pipeline(file, source, features, settings, sink, schema, results, questions)
+
+
+def _with_schema(questions: Questions, features: Rolling | None, mistakes: Mistakes) -> Questions:
+    """Return the questions with the schema of their files."""
+    source = questions.source
+    if features is not None:
+        source = replace(source, required=_required(features))
+    if source.only_spark:
+        return replace(questions, source=source)
+    try:
+        return replace(questions, source=source, schema=schema_of(source))
+    except SlidefoldError as error:
+        mistakes.note("questions.path", error)
+        return questions
+
+
+def _check_questions(
+    features: Rolling, schema: Any, questions: Questions, mistakes: Mistakes
+) -> Any:
+    """Note what questions lack, and return the schema of the results."""
+    try:
+        asked = questions.schema.empty_table()
+        return features.run(schema.empty_table(), at=asked, **questions.options).schema
+    except SlidefoldError as error:
+        mistakes.note("questions", error)
+        return None
 
 
 def _parse(file: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from slidefold.errors import DataError
 from slidefold.pipeline.broken import BadRow
 from slidefold.pipeline.file import Pipeline
 from slidefold.pipeline.reporting import Reporter
+from slidefold.pipeline.settings import Questions
 from slidefold.pipeline.sinks import BAD_ROWS, FileSink, file_sink
 from slidefold.pipeline.sources import files_of, tables
 
@@ -79,14 +80,24 @@ def run_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
         table = pa.concat_tables(
             [pipeline.schema.empty_table(), *read(pipeline, out, broken)]
         ).combine_chunks()
+        asked: dict[str, Any] = {}
+        if pipeline.questions is not None:
+            asked = {"at": _questions(pipeline.questions), **pipeline.questions.options}
         with out.working(f"computing {len(pipeline.features.items)} columns"):
-            results = pipeline.features.run(table)
+            results = pipeline.features.run(table, **asked)
         if sink is not None:
             with out.working("writing"):
                 sink.write(results)
         broken.flush()
     tell(pipeline, out, results, len(table), len(results), broken.count, perf_counter() - start)
     return results
+
+
+def _questions(questions: Questions) -> Any:
+    """Read the questions; a broken one fails the run."""
+    found = tables(questions.source, questions.schema, Broken("fail").note)
+    whole = pa.concat_tables([questions.schema.empty_table(), *(table for _, table in found)])
+    return whole.combine_chunks()
 
 
 def open_targets(

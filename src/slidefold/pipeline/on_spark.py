@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 from collections.abc import Iterator
@@ -54,7 +55,14 @@ def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> 
         start = perf_counter()
         replace = replace or pipeline.sink.exists == "replace"
         data, parsed = source_frame(session, pipeline, streaming=False)
-        results = pipeline.features.run(data)
+        asked: dict[str, Any] = {}
+        if pipeline.questions is not None:
+            questions = pipeline.questions
+            other = dataclasses.replace(
+                pipeline, source=questions.source, schema=questions.schema, questions=None
+            )
+            asked = {"at": source_frame(session, other, streaming=False)[0], **questions.options}
+        results = pipeline.features.run(data, **asked)
         bad = _broken(pipeline, parsed, opened, replace)
         sink = pipeline.sink
         shown = None
@@ -70,7 +78,8 @@ def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> 
                 with appearing(sink.path, replace) as partial:
                     rows = pipeline_io.write(results, sink.format, str(partial), {}, replace=False)
         # Without every= there is one result per row: the input has as many rows.
-        rows_in = rows if pipeline.features.slide is None else data.count()
+        own = pipeline.features.slide is None and pipeline.questions is None
+        rows_in = rows if own else data.count()
         tell(pipeline, out, shown, rows_in, rows, bad, perf_counter() - start)
         return shown
 

@@ -60,7 +60,9 @@ class Place:
         return f"{self.name} {self.path!r}"
 
 
-def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any) -> None:
+def check_places(
+    file: Path, source: Any, stream: Any, sink: Any, mistakes: Any, questions: Any = None
+) -> None:
     """Note each target that equals, contains or lies in another place of the pipeline.
 
     Writing a target may replace all of it, which would delete the source, the pipeline file or
@@ -72,6 +74,13 @@ def check_places(file: Path, source: Any, stream: Any, sink: Any, mistakes: Any)
         for path in (source.path, *_option_paths(source))
         if path is not None
     ]
+    if questions is not None:
+        asked = questions.source
+        sources += [
+            Place("questions.path", "the questions", path, tuple(_linked(path)))
+            for path in (asked.path, *_option_paths(asked))
+            if path is not None
+        ]
     for place in sources:
         if _relation(place, pipeline) == _SAME:
             mistakes.note(place.key, f"{place.path!r} is the pipeline file itself")

@@ -103,6 +103,36 @@ class Sink:
                 )
 
 
+@dataclass(frozen=True)
+class Questions:
+    """The table [questions]: rows whose times and keys results are for."""
+
+    source: Source
+    known: str | None = None
+    asked: str | None = None
+    lateness: str | int | None = None
+    schema: Any = None  # None if only Spark can read it
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `run`, besides the rows."""
+        given = {"known": self.known, "asked": self.asked, "lateness": self.lateness}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def read_questions(table: Table, folder: Path, engine: str) -> Questions:
+    """Read the table [questions]."""
+    known, asked = table.text("known"), table.text("asked")
+    lateness = table.value("lateness", (str, int), "a duration such as '10m'")
+    for name, given in (("asked", asked), ("lateness", lateness)):
+        if given is not None and known is None:
+            table.note(name, "needs known, the column of arrival times in the source")
+    for name in ("bad_rows", "side"):
+        if name in table.content:
+            table.note(name, "works in [source] only: a broken question fails the run")
+    return Questions(read_source(table, folder, engine), known, asked, lateness)
+
+
 def read_source(table: Table, folder: Path, engine: str) -> Source:
     """Read the table [source]."""
     path = table.text("path")

@@ -79,7 +79,7 @@ def can_chunk(definition: Rolling) -> bool:
 
 def why_whole(definition: Rolling) -> str:
     """Explain why a definition cannot run in chunks of time."""
-    for name, over in definition.core.columns.items():
+    for name, over in definition.overs.items():
         if not (over.window.in_time or over.window.last_rows):
             return f"{name!r} slides over {over.window}, whose windows may cross any cut"
         if over.window.last_rows and definition.slide is not None and definition.slide.in_time:

@@ -41,7 +41,7 @@ def describe(
         **definition.to_dict(),
         "versions": {
             name: version
-            for name, over in definition.core.items
+            for name, over in definition.overs.items()
             if (version := _versions(over.operator)) is not None
         },
         # Needed to read the state, but not compared: a column may become nullable.

@@ -64,7 +64,7 @@ def run_over(definition: Rolling, data: DataFrame, given: Any) -> list[Column]:
     safe = fn.when(on.isNull(), fn.raise_error(fn.lit(_null(definition)))).otherwise(on)
     keys = [fn.col(place[name]) for name in definition.by]
     base = Window.partitionBy(*keys).orderBy(safe)
-    return [_column(over, base, clock, place) for over in definition.columns.values()]
+    return [_column(over, base, clock, place) for over in definition.overs.values()]
 
 
 def _null(definition: Rolling) -> str:

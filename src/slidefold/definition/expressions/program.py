@@ -525,16 +525,16 @@ class _Builder:
                 values = [one.encode() if isinstance(one, str) else one for one in values]
             code = f"is_in_{value.words}"
             return self._step(code, node, value, kind=pa.bool_(), words="truth", values=values)
-        found = None
+        either: _Value | None = None
         for given in node.given[1:]:
             one = self._compared(Call("equal", (node.given[0], given)))
-            found = (
+            either = (
                 one
-                if found is None
-                else self._step("or", node, found, one, kind=pa.bool_(), words="truth")
+                if either is None
+                else self._step("or", node, either, one, kind=pa.bool_(), words="truth")
             )
-        assert found is not None
-        return found
+        assert either is not None
+        return either
 
     # ---- nulls and types
 

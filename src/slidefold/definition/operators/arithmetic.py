@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slidefold.definition.operators.base import Operator, columns_of, dtype_of, whole_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of, whole_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import Numbers
 from slidefold.errors import OperatorError
@@ -31,7 +31,7 @@ _STD = replace(_SPREAD, unit=lambda first, _: first)
         spark="count",
     )
 )
-def count(column: str | None = None) -> Operator:
+def count(column: Input | None = None) -> Operator:
     """Count the rows; with a column, count its values that are not None.
 
     An empty window gives 0. Commutative and invertible. State: 8 bytes.
@@ -58,7 +58,7 @@ def count(column: str | None = None) -> Operator:
     )
 )
 def sum(
-    column: str | None = None, *, dtype: str = "float64", compensated: bool = False
+    column: Input | None = None, *, dtype: str = "float64", compensated: bool = False
 ) -> Operator:
     """Compute the sum.
 
@@ -101,7 +101,7 @@ def sum(
         spark="avg",
     )
 )
-def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def mean(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the arithmetic mean, a float.
 
     Commutative. Integers and decimals are summed exactly, the result is rounded once, and they are
@@ -117,7 +117,7 @@ def mean(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(Record(travel=Numbers(), one_pass="numbers", as_floats=True, keyed="signed"))
-def geomean(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def geomean(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the geometric mean, from logarithms to avoid overflow and underflow.
 
     If a value is 0, the result is 0; if a value is negative, it is NaN. Commutative. State: 16
@@ -132,7 +132,7 @@ def geomean(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(_SHAPE)
-def skewness(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def skewness(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the skewness of a sample, corrected for bias, as pandas does.
 
     The result is None if there are fewer than 3 values, and 0 if all are equal. States are combined
@@ -147,7 +147,7 @@ def skewness(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(_SHAPE)
-def kurtosis(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def kurtosis(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the excess kurtosis of a sample, corrected for bias, as pandas does.
 
     The result is None if there are fewer than 4 values, and -3 if all are equal. States are
@@ -162,7 +162,7 @@ def kurtosis(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(_VAR)
-def var(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
+def var(column: Input | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
     """Compute the variance of a sample (`ddof=1`) or of a population (`ddof=0`).
 
     The result is None if there are at most `ddof` values. States are combined by the pairwise
@@ -179,7 +179,7 @@ def var(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> 
 
 
 @recorded(_STD)
-def std(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
+def std(column: Input | None = None, *, ddof: int = 1, dtype: str = "float64") -> Operator:
     """Compute the standard deviation, the square root of `var`.
 
     It has the accuracy of `var`, and it is None where `var` is. Commutative. State: 32 bytes.
@@ -192,7 +192,7 @@ def std(column: str | None = None, *, ddof: int = 1, dtype: str = "float64") -> 
     return _spread("std", column, ddof, dtype)
 
 
-def _spread(name: str, column: str | None, ddof: int, dtype: str) -> Operator:
+def _spread(name: str, column: Input | None, ddof: int, dtype: str) -> Operator:
     ddof = whole_of(ddof, 0, name, "ddof", most=2**31 - 1)
     checked = dtype_of(dtype, name)
     return Operator(name, columns_of(column), checked, params=(("ddof", ddof),))

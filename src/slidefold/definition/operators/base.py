@@ -21,6 +21,7 @@ from slidefold.definition.windows import WindowKind
 from slidefold.definition.windows.calls import call
 from slidefold.errors import DefinitionError, OperatorError, ValueTypeError, nearest
 
+Input = str | Expression  # a column of an operator: its name, or an expression
 Param = int | float | str | tuple[float, ...]
 
 
@@ -237,7 +238,7 @@ class Operator:
         }
 
 
-def columns_of(*columns: str | Expression | None) -> tuple[Any, ...]:
+def columns_of(*columns: Input | None) -> tuple[Any, ...]:
     """Check the columns of an operator, names or expressions; live windows need none."""
     given = tuple(_column_of(column) for column in columns if column is not None)
     if given and len(given) != len(columns):

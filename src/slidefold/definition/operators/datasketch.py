@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from slidefold.definition.operators.base import Operator, columns_of, share_of, whole_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, share_of, whole_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.errors import OperatorError, StateError, ValueTypeError
 
@@ -40,7 +40,7 @@ class SketchOperator(Operator):
 
 
 @recorded(Record(types=("float64",), column="reals"), built_in=False)
-def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) -> SketchOperator:
+def approx_quantile(column: Input | None = None, q: float = 0.5, *, k: int = 200) -> SketchOperator:
     """Estimate the q-quantile with a KLL sketch; the result is a float.
 
     The error of the rank is below 1.33% at k = 200 with 99% confidence, and smaller for larger k;
@@ -60,7 +60,7 @@ def approx_quantile(column: str | None = None, q: float = 0.5, *, k: int = 200) 
 
 
 @recorded(Record(types=("float64", "str"), column="theta", reads="bits"), built_in=False)
-def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
+def theta(column: Input | None = None, *, lg_k: int = 12) -> SketchOperator:
     """Build a theta sketch of the distinct values, for `result.get_estimate()` and set operations.
 
     The result is a compact sketch of the datasketches package, which offers unions, intersections
@@ -80,7 +80,7 @@ def theta(column: str | None = None, *, lg_k: int = 12) -> SketchOperator:
 
 @recorded(Record(types=("str",), column="frequent_items"), built_in=False)
 def frequent_items(
-    column: str | None = None, *, lg_max_k: int = 8, at_least: int = 1
+    column: Input | None = None, *, lg_max_k: int = 8, at_least: int = 1
 ) -> SketchOperator:
     """Find the most frequent strings, as a list of `(item, estimate)`, most frequent first.
 
@@ -109,7 +109,7 @@ def _datasketches(operator: str) -> Any:
         ) from None
 
 
-def _sketch(name: str, column: str | None, **params: float) -> SketchOperator:
+def _sketch(name: str, column: Input | None, **params: float) -> SketchOperator:
     _datasketches(name)  # raise now if the package is missing
     return SketchOperator(name, columns_of(column), dtype="object", params=tuple(params.items()))
 

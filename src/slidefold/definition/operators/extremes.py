@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slidefold.definition.operators.base import Operator, columns_of, dtype_of, whole_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of, whole_of
 from slidefold.definition.operators.record import NUMBERS, VALUES, Record, recorded
 from slidefold.definition.operators.travel import Numbers, as_counted, as_range, as_values
 
@@ -38,7 +38,7 @@ _BY = Record(
 
 
 @recorded(replace(_EXTREME, picks="most", spark="max"))
-def max(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def max(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Return the largest value. Commutative and selective. State: 8 bytes; 40 for strings.
 
     >>> import slidefold as sf
@@ -50,7 +50,7 @@ def max(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(replace(_EXTREME, picks="least", spark="min"))
-def min(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def min(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Return the smallest value. Commutative and selective. State: 8 bytes; 40 for strings.
 
     >>> import slidefold as sf
@@ -62,7 +62,7 @@ def min(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(replace(_EXTREME_COUNT, picks="all_most"))
-def max_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def max_count(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Count how often the largest value occurs. Commutative. State: 16 bytes; 40 for strings.
 
     >>> import slidefold as sf
@@ -74,7 +74,7 @@ def max_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 
 @recorded(replace(_EXTREME_COUNT, picks="all_least"))
-def min_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def min_count(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Count how often the smallest value occurs. Commutative. State: 16 bytes; 40 for strings.
 
     >>> import slidefold as sf
@@ -87,8 +87,8 @@ def min_count(column: str | None = None, *, dtype: str = "float64") -> Operator:
 
 @recorded(_BY)
 def max_by(
-    arg: str | None = None,
-    key: str | None = None,
+    arg: Input | None = None,
+    key: Input | None = None,
     *,
     dtype: str = "float64",
     key_dtype: str = "float64",
@@ -108,8 +108,8 @@ def max_by(
 
 @recorded(_BY)
 def min_by(
-    arg: str | None = None,
-    key: str | None = None,
+    arg: Input | None = None,
+    key: Input | None = None,
     *,
     dtype: str = "float64",
     key_dtype: str = "float64",
@@ -129,7 +129,7 @@ def min_by(
 @recorded(
     Record(travel=as_range, column="range", keyed="numbers", middle="rows", picks="least and most")
 )
-def range(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def range(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the largest value minus the smallest.
 
     The result is NaN if any value is NaN. Integers raise `ResultOverflowError` if the range needs
@@ -150,7 +150,7 @@ def range(column: str | None = None, *, dtype: str = "float64") -> Operator:
         keyed="numbers",
     )
 )
-def relative_variation(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def relative_variation(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the range divided by the mean, `(max - min) / mean`, a float.
 
     If the mean is 0, the result is infinity, or NaN if all values are 0. The mean is computed as by
@@ -168,7 +168,7 @@ def relative_variation(column: str | None = None, *, dtype: str = "float64") -> 
 @recorded(
     Record(travel=as_values, text=True, column="m4", reads="compared", middle="rows", picks="four")
 )
-def m4(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def m4(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Return the tuple `(first, last, min, max)`, which is enough to draw a line chart.
 
     Not commutative. State: 40 bytes for numbers, the four values for strings.
@@ -194,7 +194,7 @@ def m4(column: str | None = None, *, dtype: str = "float64") -> Operator:
         picks="top",
     )
 )
-def top_k(column: str | None = None, k: int = 10, *, dtype: str = "float64") -> Operator:
+def top_k(column: Input | None = None, k: int = 10, *, dtype: str = "float64") -> Operator:
     """Return the k largest values as a list, largest first; NaN is the largest value.
 
     Commutative. State: 8 bytes per value, at most k values; O(k) per combine.
@@ -212,7 +212,7 @@ def top_k(column: str | None = None, k: int = 10, *, dtype: str = "float64") -> 
     )
 
 
-def _by(name: str, arg: str | None, key: str | None, dtype: str, key_dtype: str) -> Operator:
+def _by(name: str, arg: Input | None, key: Input | None, dtype: str, key_dtype: str) -> Operator:
     checked = dtype_of(dtype, name)
     by = dtype_of(key_dtype, name, second=True)
     return Operator(name, columns_of(arg, key), checked, by)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from slidefold.definition.operators.base import columns_of, dtype_of, whole_of
+from slidefold.definition.operators.base import Input, columns_of, dtype_of, whole_of
 from slidefold.definition.operators.order import QuantileOperator
 from slidefold.definition.operators.record import KEYS, Record, recorded
 from slidefold.definition.operators.travel import as_ordered
@@ -37,9 +37,9 @@ class TallyOperator(QuantileOperator):
     @property
     def native_params(self) -> dict[str, Any]:
         """The statistic that is asked for, and the types."""
-        given = super(TallyOperator, replace(self, params=(("interpolation", "lower"),)))
+        lower: Any = replace(self, params=(("interpolation", "lower"),))
         k = dict(self.params).get("k", 1)
-        return {**given.native_params, "what": self.name, "k": k}
+        return {**super(TallyOperator, lower).native_params, "what": self.name, "k": k}
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +56,7 @@ class RankOperator(TallyOperator):
 
 
 @recorded(replace(_COUNTED, column="distinct"))
-def distinct(column: str | None = None, *, dtype: str = "float64") -> TallyOperator:
+def distinct(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Count the distinct values, exactly.
 
     `approx_distinct` estimates it in constant memory. State: about 48 bytes per distinct value;
@@ -71,7 +71,7 @@ def distinct(column: str | None = None, *, dtype: str = "float64") -> TallyOpera
 
 
 @recorded(replace(_COUNTED, column="mode", same_type=True))
-def mode(column: str | None = None, *, dtype: str = "float64") -> TallyOperator:
+def mode(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Return the most frequent value; of equally frequent values the smallest.
 
     State: about 112 bytes per distinct value; O(log n) per step.
@@ -85,7 +85,7 @@ def mode(column: str | None = None, *, dtype: str = "float64") -> TallyOperator:
 
 
 @recorded(replace(_COUNTED, column="entropy"))
-def entropy(column: str | None = None, *, dtype: str = "float64") -> TallyOperator:
+def entropy(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Compute the entropy of the values in a window, with natural logarithms.
 
     It is 0 if all values are equal, and log(n) if n values all differ. Counts are exact, so nothing
@@ -101,7 +101,7 @@ def entropy(column: str | None = None, *, dtype: str = "float64") -> TallyOperat
 
 @recorded(replace(_COUNTED, column="most_frequent"))
 def most_frequent(
-    column: str | None = None, k: int = 1, *, dtype: str = "float64"
+    column: Input | None = None, k: int = 1, *, dtype: str = "float64"
 ) -> TallyOperator:
     """Return the k most frequent values with their counts, the most frequent first.
 
@@ -121,7 +121,9 @@ def most_frequent(
 
 
 @recorded(replace(_COUNTED, column="rank", reads_row=True), built_in=False)
-def rank(column: str | None = None, method: str = "average", *, pct: bool = False) -> RankOperator:
+def rank(
+    column: Input | None = None, method: str = "average", *, pct: bool = False
+) -> RankOperator:
     """Return the rank of a row's own value among the values of its window, from 1.
 
     Equal values share a rank: the average of their places, or the smallest (`method="min"`) or the

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from slidefold.definition.operators.base import Operator, columns_of, dtype_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import Numbers, as_truths
 from slidefold.errors import OperatorError
@@ -23,7 +23,7 @@ MOST_EDGES = 2**20  # a state of 8 MiB
 
 
 @recorded(_TRUTHS)
-def any(column: str | None = None, *, dtype: str = "bool") -> Operator:
+def any(column: Input | None = None, *, dtype: str = "bool") -> Operator:
     """Tell whether any value is true; a number, also NaN, is true unless it is 0.
 
     Commutative and invertible, because it counts the true values. State: 8 bytes.
@@ -37,7 +37,7 @@ def any(column: str | None = None, *, dtype: str = "bool") -> Operator:
 
 
 @recorded(_TRUTHS)
-def all(column: str | None = None, *, dtype: str = "bool") -> Operator:
+def all(column: Input | None = None, *, dtype: str = "bool") -> Operator:
     """Tell whether all values are true; a number, also NaN, is true unless it is 0.
 
     Commutative and invertible, because it counts the false values. State: 8 bytes.
@@ -51,7 +51,7 @@ def all(column: str | None = None, *, dtype: str = "bool") -> Operator:
 
 
 @recorded(_BITS)
-def bit_and(column: str | None = None) -> Operator:
+def bit_and(column: Input | None = None) -> Operator:
     """Compute the bits that are set in all integers. Commutative. State: 8 bytes.
 
     >>> import slidefold as sf
@@ -63,7 +63,7 @@ def bit_and(column: str | None = None) -> Operator:
 
 
 @recorded(_BITS)
-def bit_or(column: str | None = None) -> Operator:
+def bit_or(column: Input | None = None) -> Operator:
     """Compute the bits that are set in any integer. Commutative. State: 8 bytes.
 
     >>> import slidefold as sf
@@ -75,7 +75,7 @@ def bit_or(column: str | None = None) -> Operator:
 
 
 @recorded(_BITS)
-def bit_xor(column: str | None = None) -> Operator:
+def bit_xor(column: Input | None = None) -> Operator:
     """Compute the bits that are set in an odd number of integers.
 
     Commutative and invertible, because flipping a bit twice restores it. State: 8 bytes.
@@ -98,7 +98,7 @@ def bit_xor(column: str | None = None) -> Operator:
     )
 )
 def histogram(
-    column: str | None = None, *, edges: Sequence[float], dtype: str = "float64"
+    column: Input | None = None, *, edges: Sequence[float], dtype: str = "float64"
 ) -> Operator:
     """Count the values in each bin `[e0, e1), [e1, e2), ...`; the last bin is closed.
 

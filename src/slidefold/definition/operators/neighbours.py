@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidefold.definition.expressions.face import Expression
 from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
-from slidefold.definition.operators.base import Operator, columns_of, whole_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, whole_of
 from slidefold.definition.operators.over import Over
 from slidefold.definition.operators.positional import nth
 from slidefold.definition.operators.record import Record, recorded
@@ -23,10 +23,11 @@ def _before(over: Over, definition: Rolling) -> tuple[Node, Node]:
     if definition.slide is not None:
         raise DefinitionError(f"{operator!r} needs a row, and with every= there is none")
     (column,) = operator.columns
+    n: Any = dict(operator.params)["n"]
     own = column if isinstance(column, Node) else Column(column)
     earlier = nth(
         Expression(own) if isinstance(column, Node) else column,
-        n=int(dict(operator.params)["n"]),  # type: ignore[call-overload]
+        n=n,
         nulls="keep",
     )
     return own, Result(Over(earlier, over.window))
@@ -45,7 +46,7 @@ def _ratio_change(over: Over, definition: Rolling) -> Node:
 
 
 @recorded(Record(expands=_lag, own_window=True), built_in=False)
-def lag(column: str | Expression | None = None, n: int = 1) -> Over:
+def lag(column: Input | None = None, n: int = 1) -> Over:
     """Return the value n rows before, also if it is null; null if there is no such row.
 
     It takes no `over`. Rows of equal time are in the order that `order=` sets.
@@ -59,7 +60,7 @@ def lag(column: str | Expression | None = None, n: int = 1) -> Over:
 
 
 @recorded(Record(expands=_change, own_window=True), built_in=False)
-def change(column: str | Expression | None = None, n: int = 1) -> Over:
+def change(column: Input | None = None, n: int = 1) -> Over:
     """Return the difference to the value n rows before: numbers, times or durations.
 
     It takes no `over`.
@@ -73,7 +74,7 @@ def change(column: str | Expression | None = None, n: int = 1) -> Over:
 
 
 @recorded(Record(expands=_ratio_change, own_window=True), built_in=False)
-def ratio_change(column: str | Expression | None = None, n: int = 1) -> Over:
+def ratio_change(column: Input | None = None, n: int = 1) -> Over:
     """Return the relative change since the value n rows before: 0.1 for 10% more.
 
     It takes no `over`.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slidefold.definition.operators.base import Operator, columns_of, dtype_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import KEYS, Record, recorded
 from slidefold.definition.operators.travel import TIMES, Coding, as_ordered
 from slidefold.errors import OperatorError, ValueTypeError, nearest
@@ -74,7 +74,7 @@ class QuantileOperator(Operator):
 
 @recorded(_ORDER)
 def median(
-    column: str | None = None, *, interpolation: str = "linear", dtype: str = "float64"
+    column: Input | None = None, *, interpolation: str = "linear", dtype: str = "float64"
 ) -> QuantileOperator:
     """Compute the exact median, by default a float.
 
@@ -92,7 +92,7 @@ def median(
 
 @recorded(_ORDER)
 def quantile(
-    column: str | None = None,
+    column: Input | None = None,
     q: float = 0.5,
     *,
     interpolation: str = "linear",
@@ -118,7 +118,7 @@ def quantile(
 
 
 def _quantile(
-    name: str, column: str | None, dtype: str, interpolation: str, **params: float
+    name: str, column: Input | None, dtype: str, interpolation: str, **params: float
 ) -> QuantileOperator:
     if interpolation not in INTERPOLATIONS:
         hint = nearest(interpolation, INTERPOLATIONS)

@@ -16,7 +16,14 @@ import numpy as np
 
 from slidefold.definition.expressions.face import Expression
 from slidefold.definition.expressions.nodes import Call, Literal, Node, Result
-from slidefold.definition.operators.base import Operator, Param, columns_of, dtype_of, whole_of
+from slidefold.definition.operators.base import (
+    Input,
+    Operator,
+    Param,
+    columns_of,
+    dtype_of,
+    whole_of,
+)
 from slidefold.definition.operators.record import NUMBERS, Record, recorded
 from slidefold.definition.operators.times import newest_time, window_end
 from slidefold.definition.operators.travel import (
@@ -50,8 +57,8 @@ def _spread(
 
 @recorded(_spread(per_step(lambda steps: 1 / steps), lambda x, y: x * y, keyed="numbers"))
 def covariance(
-    x: str | None = None,
-    y: str | None = None,
+    x: Input | None = None,
+    y: Input | None = None,
     *,
     ddof: int = 1,
     dtype: str = "float64",
@@ -75,8 +82,8 @@ def covariance(
 
 @recorded(_spread(("plain", "plain"), lambda x, y: 1.0, keyed="numbers"))
 def correlation(
-    x: str | None = None,
-    y: str | None = None,
+    x: Input | None = None,
+    y: Input | None = None,
     *,
     dtype: str = "float64",
     key_dtype: str = "float64",
@@ -97,8 +104,8 @@ def correlation(
 
 @recorded(_spread(per_step(lambda steps: steps), lambda x, y: x / y))
 def trend(
-    x: str | None = None,
-    ts: str | None = None,
+    x: Input | None = None,
+    ts: Input | None = None,
     *,
     dtype: str = "float64",
     key_dtype: str = "float64",
@@ -119,8 +126,8 @@ def trend(
 
 @recorded(Record(key_types=NUMBERS, travel=Numbers()))
 def weighted_mean(
-    x: str | None = None,
-    weight: str | None = None,
+    x: Input | None = None,
+    weight: Input | None = None,
     *,
     dtype: str = "float64",
     key_dtype: str = "float64",
@@ -159,8 +166,8 @@ def _faded(over: Over, definition: Rolling) -> Node | None:
 
 @recorded(replace(_DECAYED, expands=_faded))
 def decayed_sum(
-    x: str | None = None,
-    ts: str | None = None,
+    x: Input | None = None,
+    ts: Input | None = None,
     *,
     half_life: float | str | timedelta | np.timedelta64,
     dtype: str = "float64",
@@ -193,7 +200,7 @@ def _given(operator: Operator) -> Any:
 
 @recorded(Record(expands=_counted, example=(("half_life", 1),)), built_in=False)
 def decayed_count(
-    ts: str | None = None, *, half_life: float | str | timedelta | np.timedelta64
+    ts: Input | None = None, *, half_life: float | str | timedelta | np.timedelta64
 ) -> Operator:
     """Count rows, each with a weight that halves with every `half_life` of age.
 
@@ -210,8 +217,8 @@ def decayed_count(
 
 @recorded(_DECAYED)
 def decayed_mean(
-    x: str | None = None,
-    ts: str | None = None,
+    x: Input | None = None,
+    ts: Input | None = None,
     *,
     half_life: float | str | timedelta | np.timedelta64,
     dtype: str = "float64",
@@ -300,8 +307,8 @@ class DecayedSum(DecayedMean):
 
 def _pair(
     name: str,
-    x: str | None,
-    y: str | None,
+    x: Input | None,
+    y: Input | None,
     dtype: str,
     key_dtype: str,
     params: tuple[tuple[str, Param], ...] = (),

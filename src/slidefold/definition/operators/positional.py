@@ -7,6 +7,7 @@ row of a rows window.
 from __future__ import annotations
 
 from slidefold.definition.operators.base import (
+    Input,
     Operator,
     columns_of,
     dtype_of,
@@ -39,7 +40,7 @@ def _place(
 
 
 @recorded(_place("first", "the lower bound of a window gives the row", "first"))
-def first(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
+def first(column: Input | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """Return the oldest value. Selective, not commutative. State: 16 bytes for numbers.
 
     >>> import slidefold as sf
@@ -54,7 +55,7 @@ def first(column: str | None = None, *, dtype: str = "float64", nulls: str = "sk
 
 
 @recorded(_place("last", "the upper bound of a window gives the row", "last"))
-def last(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
+def last(column: Input | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """Return the newest value. Selective, not commutative. State: 16 bytes for numbers.
 
     >>> import slidefold as sf
@@ -67,7 +68,7 @@ def last(column: str | None = None, *, dtype: str = "float64", nulls: str = "ski
 
 @recorded(_place("nth", "the row is n rows before the upper bound of a window", "youngest"))
 def nth(
-    column: str | None = None, n: int = 1, *, dtype: str = "float64", nulls: str = "skip"
+    column: Input | None = None, n: int = 1, *, dtype: str = "float64", nulls: str = "skip"
 ) -> Operator:
     """Return the n-th newest value; n = 1 is the newest.
 
@@ -92,7 +93,7 @@ def nth(
         grows=True,
     )
 )
-def concat(column: str | None = None) -> Operator:
+def concat(column: Input | None = None) -> Operator:
     """Concatenate the strings in time order. Not commutative. State: the string.
 
     >>> import slidefold as sf
@@ -104,7 +105,9 @@ def concat(column: str | None = None) -> Operator:
 
 
 @recorded(_place("collect", _RANGE, middle="whole", one_pass=""))
-def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
+def collect(
+    column: Input | None = None, *, dtype: str = "float64", nulls: str = "skip"
+) -> Operator:
     """Collect the values in a list, in time order. Not commutative. State: the values.
 
     >>> import slidefold as sf
@@ -129,7 +132,7 @@ def collect(column: str | None = None, *, dtype: str = "float64", nulls: str = "
         grows=True,
     )
 )
-def collect_distinct(column: str | None = None, *, dtype: str = "float64") -> Operator:
+def collect_distinct(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Collect the distinct values in a list, in the order of their first occurrence.
 
     All NaN are one value, and -0.0 equals 0.0. Not commutative. State: the distinct values; a
@@ -144,7 +147,7 @@ def collect_distinct(column: str | None = None, *, dtype: str = "float64") -> Op
     return Operator("collect_distinct", columns_of(column), checked)
 
 
-def _ordered(name: str, column: str | None, dtype: str, nulls: str, **params: int) -> Operator:
+def _ordered(name: str, column: Input | None, dtype: str, nulls: str, **params: int) -> Operator:
     return Operator(
         name,
         columns_of(column),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from slidefold.definition.operators.base import (
+    Input,
     Operator,
     columns_of,
     dtype_of,
@@ -43,7 +44,7 @@ MOST_COUNTERS = 2**26  # the counters of a count-min table of 512 MiB
 
 @recorded(replace(_ASKED, result_bytes=_bits))
 def bloom(
-    column: str | None = None, *, bits: int = 1 << 14, hashes: int = 3, dtype: str = "float64"
+    column: Input | None = None, *, bits: int = 1 << 14, hashes: int = 3, dtype: str = "float64"
 ) -> Operator:
     """Build a Bloom filter of the values, for `x in filter`; it has no false negatives.
 
@@ -66,7 +67,7 @@ def bloom(
 
 @recorded(replace(_ASKED, result_bytes=_counters))
 def count_min(
-    column: str | None = None,
+    column: Input | None = None,
     *,
     epsilon: float = 0.001,
     confidence: float = 0.99,
@@ -111,7 +112,7 @@ def count_min(
     )
 )
 def approx_distinct(
-    column: str | None = None, *, precision: int = 12, dtype: str = "float64"
+    column: Input | None = None, *, precision: int = 12, dtype: str = "float64"
 ) -> Operator:
     """Estimate the number of distinct values with HyperLogLog; the result is an integer.
 
@@ -132,7 +133,7 @@ def approx_distinct(
 
 
 @recorded(Record(travel=Numbers(), column="moments"))
-def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -> Operator:
+def moments(column: Input | None = None, *, k: int = 10, dtype: str = "float64") -> Operator:
     """Build a moment sketch; `result.quantile(q)` estimates quantiles from k moments.
 
     Quantiles are estimated by maximum entropy. The error of the rank is below 0.01 at k = 10 for
@@ -165,7 +166,7 @@ def moments(column: str | None = None, *, k: int = 10, dtype: str = "float64") -
     )
 )
 def naive_bayes(
-    label: str | None = None,
+    label: Input | None = None,
     *features: str,
     dtype: str = "str",
     key_dtype: str = "str",

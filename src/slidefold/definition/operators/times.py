@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slidefold.definition.expressions.face import Expression
 from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
 from slidefold.definition.operators import extremes
-from slidefold.definition.operators.base import Operator, columns_of, dtype_of
+from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import as_range
 
@@ -60,7 +60,7 @@ def _longest_gap(over: Over, definition: Rolling) -> Node | None:
 
 
 @recorded(Record(expands=_since_last, rows=True), built_in=False)
-def since_last(column: str | None = None) -> Operator:
+def since_last(column: Input | None = None) -> Operator:
     """Return the time from the last row of a window to the end of the window, as a duration.
 
     With a column, only rows count that have a value there. With `closed="left"` it is the time
@@ -77,7 +77,7 @@ def since_last(column: str | None = None) -> Operator:
 
 
 @recorded(Record(expands=_since_first, rows=True), built_in=False)
-def since_first(column: str | None = None) -> Operator:
+def since_first(column: Input | None = None) -> Operator:
     """Return the time from the first row of a window to the end of the window, as a duration.
 
     With a column, only rows count that have a value there. If times are numbers, so is the result.
@@ -100,7 +100,7 @@ def since_first(column: str | None = None) -> Operator:
         peers_matter=False,
     )
 )
-def longest_gap(column: str | None = None, *, dtype: str = "int64") -> Operator:
+def longest_gap(column: Input | None = None, *, dtype: str = "int64") -> Operator:
     """Return the longest time between two neighbouring rows of a window, as a duration.
 
     It is null if the window has fewer than two rows. In `sf.rolling` it reads the time column by

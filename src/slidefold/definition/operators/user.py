@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from slidefold.definition.operators.base import Operator, columns_of
+from slidefold.definition.operators.base import Input, Operator, columns_of
 from slidefold.definition.operators.definition import Definition
 from slidefold.definition.operators.record import Record
 from slidefold.definition.windows.calls import call
@@ -85,7 +85,7 @@ class OperatorFactory:
         self.__name__, self.__qualname__ = definition.name, definition.qualname
         self.__module__, self.__doc__ = definition.module, definition.doc
 
-    def __call__(self, *columns: str) -> UserOperator:
+    def __call__(self, *columns: Input) -> UserOperator:
         """Return the operator over these columns; live windows need no columns."""
         given = columns_of(*columns)
         expected = len(self.definition.inputs.names)
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     class Fold(UserOperator):
         """The base class as type checkers see it."""
 
-        def __init__(self, *columns: str) -> None: ...
+        def __init__(self, *columns: Input) -> None: ...
 
 else:
 

@@ -113,11 +113,7 @@ class RowsBefore(Rows):
 
     def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
         """Return the last n rows up to the time of each question."""
-        return self.closing("right").asked_frames(rows, asked)
-
-    def closing(self, closed: str, *, settled: bool = True) -> Rows:
-        """Return the window with this `closed`."""
-        return Rows(self.n, closed, settled)
+        return Rows(self.n, "right").asked_frames(rows, asked)
 
     def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
         """Return the window as plain values for the engine of arrival order."""
