@@ -334,6 +334,32 @@ def streams(rows: list[Row]) -> Iterator[Goal]:
         yield at_most(f"stream, {words}, windows of 24 h / 1 min", target, values)
 
 
+def made_of_rows(rows: list[Row]) -> Iterator[Goal]:
+    """Compare windows with expressions to windows without, and time the counting operators."""
+
+    def ratio(what: str) -> list[tuple[float, str]]:
+        return [(row["ratio"], "") for row in rows if row["what"] == what]
+
+    title = "ten windows and five ratios / ten windows"
+    yield at_most(title, 1.15, ratio("ten windows and five ratios"))
+    yield at_most("sum where 1% pass / sum", 1.5, ratio("sum where 1% of the rows pass"))
+    counts = [row for row in rows if row["what"] in ("distinct", "mode", "rank")]
+    speeds = [(1e3 / row["ns_per_row"], row["what"]) for row in counts]
+    yield at_least("distinct, mode, rank over 100,000 rows", 1.0, speeds, " M rows/s")
+
+
+def asked(rows: list[Row]) -> Iterator[Goal]:
+    """Compare questions with a run, with joins and with single questions."""
+
+    def ratio(what: str) -> list[tuple[float, str]]:
+        return [(row["ratio"], "") for row in rows if row["what"] == what]
+
+    yield at_most("questions / run over as many rows", 1.3, ratio("at=, per run"))
+    yield at_most("known= / at=", 10.0, ratio("known=, per at="))
+    yield at_least("push and ask / known=", 3.0, ratio("push and ask one by one, per known="))
+    yield at_least("range join of DuckDB / at=", 10.0, ratio("range join of DuckDB, per at="))
+
+
 READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "throughput": columns,
     "per_event": events,
@@ -345,6 +371,8 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "live": arrivals,
     "live_events": single_events,
     "rolling": tables,
+    "expressions": made_of_rows,
+    "questions": asked,
     "operators": built_ins,
     "user_operators": users,
     "package": package,

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from benchmarks.figures import (
     cliffs,
+    expressions,
     keyed,
     late_data,
     latency,
@@ -16,6 +17,7 @@ from benchmarks.figures import (
     package,
     parallel,
     per_event,
+    questions,
     rolling,
     spark_batch,
     stream,
@@ -37,6 +39,8 @@ FIGURES: dict[str, ModuleType] = {
         live_events,
         rolling,
         cliffs,
+        expressions,
+        questions,
         operators,
         user_operators,
         package,

@@ -155,6 +155,7 @@ void run_program(ExpressionProgram& program, const std::vector<const Input*>& in
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       expressions.registers[i].words = inputs[i]->words.data() + first;
       expressions.registers[i].valid = inputs[i]->valid.data() + first;
+      expressions.registers[i].holes = true;
     }
     expressions.run(count, first);
     for (MadeColumn& made : program.made) made.take(expressions, count, pool);
@@ -196,28 +197,110 @@ struct RowExpressions {
     }
   }
 
+  // A block of an input: as it lies there, if it can be, else its words.
+  void read_block(std::size_t i, const ArrowArray& array, engine::Pool& texts, std::size_t first,
+                  std::size_t rows) {
+    Input& input = inputs[i];
+    Expressions::Register& held = program.expressions.registers[i];
+    const bool direct = input.type.width == 8 && !input.type.dictionary &&
+                        (input.type.layout == 'i' || input.type.layout == 'f') &&
+                        input.type.kind != engine::Kind::kDecimal;
+    const std::int64_t at = array.offset + static_cast<std::int64_t>(first);
+    if (direct && array.null_count == 0) {
+      held.words = static_cast<const Word*>(array.buffers[1]) + at;
+      held.valid = Expressions::ones();
+      held.holes = false;
+      return;
+    }
+    ArrowArray block = array;
+    block.offset = at;
+    block.length = static_cast<std::int64_t>(rows);
+    engine::ArrowColumn(input.type, block).read(texts, input.words, input.valid);
+    held.words = input.words.data();
+    held.valid = input.valid.data();
+    held.holes = array.null_count != 0;
+  }
+
   nb::object columns(nb::handle capsule) {
     const Turn turn(turns);
     auto* batch = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array"));
     if (batch == nullptr) throw nb::python_error();
-    engine::Pool fresh;
     const auto rows = static_cast<std::size_t>(batch->length);
     engine::Column out;
     out.format = "+s";
     out.length = batch->length;
     try {
       const nb::gil_scoped_release without_gil;
-      for (Input& input : inputs) {
-        engine::ArrowColumn(input.type, *batch->children[input.column])
-            .read(fresh, input.words, input.valid);
-      }
-      run_program(program, read, rows, fresh);
-      for (const MadeColumn& made : program.made) out.children.push_back(made.column());
+      out.children = evaluated(*batch, rows);
     } catch (const engine::ExpressionError& error) {
       fail_at("ResultOverflowError", error.sentence, error.row);
     }
     return exported(std::move(out));
   }
+
+  std::vector<engine::Column> evaluated(const ArrowArray& batch, std::size_t rows) {
+    Expressions& expressions = program.expressions;
+    std::vector<engine::Column> found(program.made.size());
+    // Whole numbers, times and floats are written where they go.
+    std::vector<bool> direct(found.size(), false);
+    std::vector<bool> taken(expressions.registers.size(), false);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      MadeColumn& made = program.made[k];
+      made.words.clear();
+      made.valid.clear();
+      const bool plain = made.type.width == 8 &&
+                         (made.type.layout == 'i' || made.type.layout == 'f') &&
+                         made.type.kind != engine::Kind::kDecimal;
+      const bool own = made.from >= expressions.inputs &&
+                       !expressions.registers[made.from].constant && !taken[made.from];
+      if (!plain || !own) continue;
+      direct[k] = taken[made.from] = true;
+      found[k].format = made.format;
+      found[k].name = made.name;
+      found[k].length = static_cast<std::int64_t>(rows);
+      found[k].buffers.emplace_back(rows * sizeof(Word));
+    }
+    const Targets targets{expressions};
+    engine::Pool kept;
+    for (std::size_t first = 0; first < rows; first += Expressions::kBlock) {
+      const std::size_t count = std::min(Expressions::kBlock, rows - first);
+      engine::Pool texts;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        read_block(i, *batch.children[inputs[i].column], texts, first, count);
+      }
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        if (!direct[k]) continue;
+        expressions.registers[program.made[k].from].target =
+            reinterpret_cast<Word*>(found[k].buffers[0].data()) + first;
+      }
+      expressions.run(count, first);
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        if (!direct[k]) {
+          program.made[k].take(expressions, count, kept);
+          continue;
+        }
+        const Expressions::Register& held = expressions.registers[program.made[k].from];
+        if (!held.holes) continue;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (held.valid[i] != 0) continue;
+          found[k].set_null(first + i);
+          std::memset(found[k].buffers[0].data() + (first + i) * sizeof(Word), 0, sizeof(Word));
+        }
+      }
+    }
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      if (!direct[k]) found[k] = program.made[k].column();
+    }
+    return found;
+  }
+
+  // Lets steps write to their own words again.
+  struct Targets {
+    Expressions& expressions;
+    ~Targets() {
+      for (Expressions::Register& held : expressions.registers) held.target = nullptr;
+    }
+  };
 
   // The values of one row by name; columns that it lacks are null.
   nb::dict row(const nb::dict& values) {

@@ -180,7 +180,7 @@ engine::Column Output::column(const std::string& name) {
   items.reserve(items_.size());
   const auto offsets = [&](auto offset) {
     using Offset = decltype(offset);
-    std::vector<std::uint8_t> ends((valid_.size() + 1) * sizeof(Offset));
+    engine::Bytes ends((valid_.size() + 1) * sizeof(Offset), std::uint8_t{0});
     for (std::size_t row = 0; row < valid_.size(); ++row) {
       if (valid_[row] != 0) {
         for (std::size_t i = spans_[row].first; i < spans_[row].second; ++i) {

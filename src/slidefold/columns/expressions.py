@@ -6,9 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from slidefold.definition.expressions import Compiled, compile_expressions
+from slidefold.columns.grouping import no_rows, one_chunk
+from slidefold.columns.values import is_text
+from slidefold.definition.expressions import (
+    Call,
+    Column,
+    Compiled,
+    Literal,
+    Node,
+    compile_expressions,
+)
 from slidefold.definition.rolling import Rolling
+from slidefold.errors import ValueTypeError
 
 
 def derivation(definition: Rolling, schema: Any) -> Compiled | None:
@@ -20,22 +31,87 @@ def derivation(definition: Rolling, schema: Any) -> Compiled | None:
 
 def with_derived(definition: Rolling, table: Any) -> Any:
     """Return a table with the columns that the core folds."""
-    compiled = derivation(definition, table.schema)
-    if compiled is None:
+    if not definition.derived:
         return table
-    for name, values in compiled.columns(table).items():
+    for name, values in _derived(definition, table).items():
         table = table.append_column(name, values)
     return table
 
 
 def core_schema(definition: Rolling, schema: Any) -> Any:
     """Return the schema of the rows that the core folds."""
-    compiled = derivation(definition, schema)
-    if compiled is None:
+    if not definition.derived:
         return schema
-    for name, kind in compiled.types.items():
-        schema = schema.append(pa.field(name, kind))
-    return schema
+    return with_derived(definition, no_rows(schema)).schema
+
+
+def _derived(definition: Rolling, table: Any) -> dict[str, Any]:
+    """Return the derived columns; what a condition lets through shares memory with its column."""
+    wanted: dict[Node, str] = {}
+
+    def evaluated(node: Node) -> Any:
+        """Return a function that gives the values of a node once all are computed."""
+        if isinstance(node, Column):
+            return lambda _: one_chunk(table, node.name)
+        if isinstance(node, Literal):
+            return lambda _: pa.repeat(pa.scalar(node.value), len(table))
+        name = wanted.setdefault(node, str(len(wanted)))
+        return lambda found: found[name]
+
+    parts = {}
+    for name, node in definition.derived:
+        if isinstance(node, Call) and node.function == "only":
+            value, condition = node.given
+            if isinstance(condition, Column):
+                _require_truth(condition, table)
+            parts[name] = evaluated(value), evaluated(condition)
+        else:
+            parts[name] = evaluated(node), None
+    compiled = compile_expressions(
+        [(name, node) for node, name in wanted.items()], _kinds(table.schema)
+    )
+    for node, name in wanted.items():
+        if any(node == each.given[1] for _, each in definition.derived if _is_only(each)):
+            _require_type(node, compiled.types[name])
+    found = compiled.columns(table) if wanted else {}
+    return {
+        name: value(found) if condition is None else _let_through(value(found), condition(found))
+        for name, (value, condition) in parts.items()
+    }
+
+
+def _is_only(node: Node) -> bool:
+    return isinstance(node, Call) and node.function == "only"
+
+
+def _require_truth(column: Column, table: Any) -> None:
+    if column.name not in table.column_names:
+        compile_expressions([("", column)], _kinds(table.schema))  # says which column is missing
+    _require_type(column, table.schema.field(column.name).type)
+
+
+def _require_type(node: Node, kind: Any) -> None:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise ValueTypeError(f"where takes a condition, and {node.text()!r} is {kind}")
+
+
+def _let_through(values: Any, condition: Any) -> Any:
+    """Return values that are null where a condition is not true."""
+    if pa.types.is_null(condition.type):
+        return pa.nulls(len(values), values.type)
+    if pa.types.is_dictionary(condition.type):
+        condition = condition.cast(condition.type.value_type)
+    keep = pc.fill_null(condition, False) if condition.null_count else condition
+    if values.null_count:
+        keep = pc.and_(keep, values.is_valid())
+    flat = pa.types.is_primitive(values.type) or is_text(values.type)
+    if not flat or values.offset:
+        return pc.if_else(keep, values, pa.scalar(None, values.type))
+    if keep.offset:
+        keep = pc.and_(keep, keep)  # a copy that starts at its first bit
+    buffers = [keep.buffers()[1], *values.buffers()[1:]]
+    return pa.Array.from_buffers(values.type, len(values), buffers)
 
 
 def completion(definition: Rolling, kinds: Mapping[str, Any]) -> Compiled | None:

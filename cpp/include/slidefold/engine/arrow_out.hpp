@@ -16,11 +16,29 @@
 
 namespace slidefold::engine {
 
+// Bytes that are written before they are read: they need no zeros.
+template <class T>
+struct Unset : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Unset<U>;
+  };
+  template <class U>
+  void construct(U* place) noexcept {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Given>
+  void construct(U* place, Given&&... given) {
+    ::new (static_cast<void*>(place)) U(std::forward<Given>(given)...);
+  }
+};
+using Bytes = std::vector<std::uint8_t, Unset<std::uint8_t>>;
+
 struct Column {
   std::string format, name;
   std::int64_t length = 0, nulls = 0;
   std::vector<std::uint8_t> validity;  // bits; empty if there is no null
-  std::vector<std::vector<std::uint8_t>> buffers;
+  std::vector<Bytes> buffers;
   std::vector<Column> children;
 
   void set_null(std::size_t row) {
@@ -117,7 +135,7 @@ inline Column column_of(const std::string& format, const Type& type, const std::
   }
   const auto put = [&](auto typed, auto&& of) {
     using T = decltype(typed);
-    std::vector<std::uint8_t> bytes(words.size() * sizeof(T));
+    Bytes bytes(words.size() * sizeof(T));
     for (std::size_t i = 0; i < words.size(); ++i) {
       const T value = valid[i] != 0 ? of(words[i]) : T{};
       std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
@@ -126,7 +144,7 @@ inline Column column_of(const std::string& format, const Type& type, const std::
   };
   const auto texts = [&](auto offset) {
     using Offset = decltype(offset);
-    std::vector<std::uint8_t> offsets((words.size() + 1) * sizeof(Offset)), bytes;
+    Bytes offsets((words.size() + 1) * sizeof(Offset), std::uint8_t{0}), bytes;
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (valid[i] != 0) {
         const std::string_view text = text_of(words[i]);
@@ -146,7 +164,7 @@ inline Column column_of(const std::string& format, const Type& type, const std::
       column.nulls = column.length;
       return column;
     case 'b': {
-      std::vector<std::uint8_t> bits((words.size() + 7) / 8);
+      Bytes bits((words.size() + 7) / 8, std::uint8_t{0});
       for (std::size_t i = 0; i < words.size(); ++i) {
         if (valid[i] != 0 && words[i] != 0) {
           bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | 1u << (i % 8));
@@ -172,7 +190,7 @@ inline Column column_of(const std::string& format, const Type& type, const std::
       break;
   }
   if (type.kind == Kind::kDecimal) {  // as texts of their bytes
-    std::vector<std::uint8_t> bytes(words.size() * type.width);
+    Bytes bytes(words.size() * type.width, std::uint8_t{0});
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (valid[i] != 0)
         std::memcpy(bytes.data() + i * type.width, text_of(words[i]).data(), type.width);
@@ -194,7 +212,7 @@ inline Column column_of(const std::string& format, const Type& type, const std::
       put(Word{}, [](Word word) { return word; });
       break;
     default: {  // a decimal of up to 18 digits: its sign fills the rest
-      std::vector<std::uint8_t> bytes(words.size() * type.width);
+      Bytes bytes(words.size() * type.width, std::uint8_t{0});
       for (std::size_t i = 0; i < words.size(); ++i) {
         if (valid[i] == 0) continue;
         std::uint8_t* const at = bytes.data() + i * type.width;

@@ -41,8 +41,11 @@ class Expressions {
     const Word* words = nullptr;
     const Word* upper = nullptr;  // of decimals
     const std::uint8_t* valid = nullptr;
+    bool constant = false;
+    bool holes = true;  // whether a row of the block may have no value; if not, valid is all ones
     std::vector<Word> own_words, own_upper;
     std::vector<std::uint8_t> own_valid;
+    Word* target = nullptr;  // where a step writes, if not to its own words
   };
 
   struct Step;
@@ -80,6 +83,8 @@ class Expressions {
     out.own_words.assign(kBlock, word);
     out.own_upper.assign(kBlock, upper);
     out.own_valid.assign(kBlock, valid ? 1 : 0);
+    out.holes = !valid;
+    out.constant = true;
   }
   Word add_text(std::string_view text) { return constants_->add(text); }
 
@@ -88,9 +93,11 @@ class Expressions {
     first_ = first;
     if (texts_->size() > kBlock) texts_ = std::make_unique<Pool>();  // of blocks before this one
     for (std::size_t r = inputs; r < registers.size(); ++r) {
-      registers[r].words = registers[r].own_words.data();
-      registers[r].upper = registers[r].own_upper.data();
-      registers[r].valid = registers[r].own_valid.data();
+      Register& own = registers[r];
+      own.words = own.target != nullptr ? own.target : own.own_words.data();
+      own.upper = own.own_upper.data();
+      own.valid = own.own_valid.data();
+      if (!own.constant) own.holes = true;  // unless a step says otherwise
     }
     for (const Step& step : steps) step.run(step, *this, rows);
   }
@@ -105,7 +112,16 @@ class Expressions {
     return static_cast<int128>(static_cast<uint128>(registers[r].upper[i]) << 64 |
                                registers[r].words[i]);
   }
-  Word* out(const Step& step) { return registers[step.out].own_words.data(); }
+  Word* out(const Step& step) { return const_cast<Word*>(registers[step.out].words); }
+  // All rows of a block have a value.
+  static const std::uint8_t* ones() {
+    static const std::vector<std::uint8_t> all(kBlock, 1);
+    return all.data();
+  }
+  void set_full(const Step& step) {
+    registers[step.out].valid = ones();
+    registers[step.out].holes = false;
+  }
   Word* out_upper(const Step& step) { return registers[step.out].own_upper.data(); }
   std::uint8_t* out_valid(const Step& step) { return registers[step.out].own_valid.data(); }
   void put(const Step& step, std::size_t i, int128 value) {
@@ -148,9 +164,15 @@ Word to(T value) {
 }
 
 inline void both_valid(const Step& step, Expressions& e, std::size_t rows) {
+  if (!e.registers[step.a].holes && !e.registers[step.b].holes) return e.set_full(step);
   const std::uint8_t *a = e.valid(step.a), *b = e.valid(step.b);
   std::uint8_t* const out = e.out_valid(step);
   for (std::size_t i = 0; i < rows; ++i) out[i] = a[i] & b[i];
+}
+
+inline void same_valid(const Step& step, Expressions& e, std::size_t rows) {
+  if (!e.registers[step.a].holes) return e.set_full(step);
+  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
 }
 
 // A function of one or two words that cannot fail.
@@ -158,10 +180,10 @@ template <class In, class Fn>
 void unary(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
   Word* const out = e.out(step);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   if constexpr (std::is_same_v<In, std::string_view>) {
     for (std::size_t i = 0; i < rows; ++i) {
-      if (e.out_valid(step)[i] != 0) out[i] = to(Fn{}(from<In>(a[i])));
+      if (e.valid(step.out)[i] != 0) out[i] = to(Fn{}(from<In>(a[i])));
     }
   } else {
     for (std::size_t i = 0; i < rows; ++i) out[i] = to(Fn{}(from<In>(a[i])));
@@ -172,7 +194,7 @@ void binary(const Step& step, Expressions& e, std::size_t rows) {
   const Word *const a = e.words(step.a), *const b = e.words(step.b);
   Word* const out = e.out(step);
   both_valid(step, e, rows);
-  const std::uint8_t* const valid = e.out_valid(step);
+  const std::uint8_t* const valid = e.valid(step.out);
   for (std::size_t i = 0; i < rows; ++i) {
     if constexpr (std::is_same_v<In, std::string_view>) {
       if (valid[i] == 0) continue;
@@ -186,7 +208,7 @@ void checked(const Step& step, Expressions& e, std::size_t rows) {
   const Word *const a = e.words(step.a), *const b = e.words(step.b);
   Word* const out = e.out(step);
   both_valid(step, e, rows);
-  const std::uint8_t* const valid = e.out_valid(step);
+  const std::uint8_t* const valid = e.valid(step.out);
   for (std::size_t i = 0; i < rows; ++i) {
     std::int64_t result = 0;
     const bool over = Fn{}(from<std::int64_t>(a[i]), from<std::int64_t>(b[i]), &result);
@@ -197,7 +219,7 @@ void checked(const Step& step, Expressions& e, std::size_t rows) {
 template <class Fn>
 void checked_wide(const Step& step, Expressions& e, std::size_t rows) {
   both_valid(step, e, rows);
-  const std::uint8_t* const valid = e.out_valid(step);
+  const std::uint8_t* const valid = e.valid(step.out);
   const int128 limit = power_of_ten(38);
   for (std::size_t i = 0; i < rows; ++i) {
     if (valid[i] == 0) continue;
@@ -234,9 +256,10 @@ template <bool kRest>
 void divided(const Step& step, Expressions& e, std::size_t rows) {
   const Word *const a = e.words(step.a), *const b = e.words(step.b);
   Word* const out = e.out(step);
-  both_valid(step, e, rows);
+  const std::uint8_t *const va = e.valid(step.a), *const vb = e.valid(step.b);
   std::uint8_t* const valid = e.out_valid(step);
   for (std::size_t i = 0; i < rows; ++i) {
+    valid[i] = va[i] & vb[i];
     const auto x = from<std::int64_t>(a[i]), y = from<std::int64_t>(b[i]);
     if (y == 0) valid[i] = 0;
     if (valid[i] == 0) continue;
@@ -286,27 +309,27 @@ struct Absolute {
 
 inline void negate_whole(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     std::int64_t result = 0;
     const bool over = __builtin_sub_overflow(std::int64_t{0}, from<std::int64_t>(a[i]), &result);
-    if (over && e.out_valid(step)[i] != 0) e.fail(step, i, kTooLarge);
+    if (over && e.valid(step.out)[i] != 0) e.fail(step, i, kTooLarge);
     e.out(step)[i] = to(result);
   }
 }
 inline void absolute_whole(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     auto value = from<std::int64_t>(a[i]);
     const bool over = value < 0 && __builtin_sub_overflow(std::int64_t{0}, value, &value);
-    if (over && e.out_valid(step)[i] != 0) e.fail(step, i, kTooLarge);
+    if (over && e.valid(step.out)[i] != 0) e.fail(step, i, kTooLarge);
     e.out(step)[i] = to(value);
   }
 }
 template <bool kAbsolute>
 void negate_wide(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     const int128 value = e.wide(step.a, i);
     e.put(step, i, kAbsolute && value >= 0 ? value : -value);
@@ -315,20 +338,20 @@ void negate_wide(const Step& step, Expressions& e, std::size_t rows) {
 // A whole number times a constant: times in other units.
 inline void scale_whole(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     std::int64_t result = 0;
     const bool over = __builtin_mul_overflow(from<std::int64_t>(a[i]), step.number, &result);
-    if (over && e.out_valid(step)[i] != 0) e.fail(step, i, kTooLarge);
+    if (over && e.valid(step.out)[i] != 0) e.fail(step, i, kTooLarge);
     e.out(step)[i] = to(result);
   }
 }
 // Decimals get more digits behind the point.
 inline void scale_wide(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   const int128 times = power_of_ten(static_cast<int>(step.number)), limit = power_of_ten(38);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] == 0) continue;
+    if (e.valid(step.out)[i] == 0) continue;
     int128 result = 0;
     if (__builtin_mul_overflow(e.wide(step.a, i), times, &result) || result >= limit ||
         result <= -limit) {
@@ -362,7 +385,7 @@ template <class Fn>
 void compare_wide(const Step& step, Expressions& e, std::size_t rows) {
   both_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] != 0) {
+    if (e.valid(step.out)[i] != 0) {
       e.out(step)[i] = Fn{}(e.wide(step.a, i), e.wide(step.b, i)) ? 1 : 0;
     }
   }
@@ -372,7 +395,7 @@ void compare_wide(const Step& step, Expressions& e, std::size_t rows) {
 
 inline void negate_truth(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) e.out(step)[i] = a[i] == 0 ? 1 : 0;
 }
 template <bool kDecides>  // a value that decides whatever the other one is: true for or
@@ -423,9 +446,9 @@ void only(const Step& step, Expressions& e, std::size_t rows) {
 template <class T>
 void is_in(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] == 0) continue;
+    if (e.valid(step.out)[i] == 0) continue;
     bool found = false;
     if constexpr (std::is_same_v<T, std::string_view>) {
       found = step.texts.contains(std::string(text_of(a[i])));
@@ -443,9 +466,9 @@ void is_in(const Step& step, Expressions& e, std::size_t rows) {
 
 inline void unsigned_to_whole(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] != 0 && a[i] >> 63 != 0) e.fail(step, i, kTooLarge);
+    if (e.valid(step.out)[i] != 0 && a[i] >> 63 != 0) e.fail(step, i, kTooLarge);
     e.out(step)[i] = a[i];
   }
 }
@@ -460,9 +483,9 @@ struct RealTruth {
 };
 inline void real_to_whole(const Step& step, Expressions& e, std::size_t rows) {
   const Word* const a = e.words(step.a);
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] == 0) continue;
+    if (e.valid(step.out)[i] == 0) continue;
     const auto real = from<double>(a[i]);
     if (!(real >= -9223372036854775808.0 && real < 9223372036854775808.0)) {
       e.fail(step, i, kTooLarge);
@@ -472,16 +495,16 @@ inline void real_to_whole(const Step& step, Expressions& e, std::size_t rows) {
   }
 }
 inline void whole_to_wide(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     e.put(step, i, from<std::int64_t>(e.words(step.a)[i]));
   }
 }
 // Decimals of more than 18 digits come as texts of their bytes.
 inline void text_to_wide(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] == 0) continue;
+    if (e.valid(step.out)[i] == 0) continue;
     int128 value = 0;
     const std::string_view bytes = text_of(e.words(step.a)[i]);
     std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
@@ -489,17 +512,17 @@ inline void text_to_wide(const Step& step, Expressions& e, std::size_t rows) {
   }
 }
 inline void wide_to_real(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   const int128 unit = power_of_ten(static_cast<int>(step.number));
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] != 0) e.out(step)[i] = to(ratio(e.wide(step.a, i), unit));
+    if (e.valid(step.out)[i] != 0) e.out(step)[i] = to(ratio(e.wide(step.a, i), unit));
   }
 }
 inline void wide_to_whole(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   const int128 unit = power_of_ten(static_cast<int>(step.number));
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] == 0) continue;
+    if (e.valid(step.out)[i] == 0) continue;
     const int128 value = e.wide(step.a, i), whole = value / unit;
     if (whole * unit != value) e.fail(step, i, "is not a whole number");
     const auto narrow = static_cast<std::int64_t>(whole);
@@ -508,14 +531,14 @@ inline void wide_to_whole(const Step& step, Expressions& e, std::size_t rows) {
   }
 }
 inline void whole_to_text(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    if (e.out_valid(step)[i] == 0) continue;
+    if (e.valid(step.out)[i] == 0) continue;
     e.out(step)[i] = e.texts().add(std::to_string(from<std::int64_t>(e.words(step.a)[i])));
   }
 }
 inline void truth_to_text(const Step& step, Expressions& e, std::size_t rows) {
-  std::copy_n(e.valid(step.a), rows, e.out_valid(step));
+  same_valid(step, e, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     e.out(step)[i] = e.texts().add(e.words(step.a)[i] != 0 ? "true" : "false");
   }

@@ -42,6 +42,7 @@ class _Value:
     register: int
     words: str  # whole, unsigned, real, truth, text, wide, or null
     kind: Any
+    own: bool = False  # whether it is a column as it is, in its own type
 
     @property
     def temporal(self) -> bool:
@@ -154,7 +155,8 @@ class _Builder:
 
     # ---- registers: those of inputs count -1, -2, ... until their number is known
 
-    def _input(self, name: str) -> _Value:
+    def _kind_of(self, name: str) -> Any:
+        """Return the type of a column; raise if there is no such column."""
         if name not in self.given:
             hint = nearest(name, self.given) or f": there are {', '.join(list(self.given)[:8])}"
             raise ColumnError(
@@ -162,15 +164,22 @@ class _Builder:
                 f"exist{hint}"
             )
         kind = self.given[name]
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
+        return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def _input(self, name: str) -> _Value:
+        kind = self._kind_of(name)
         if pa.types.is_null(kind):
             return self._constant(None, "null", kind)
+        return self._widened(self._raw(name), Column(name))
+
+    def _raw(self, name: str) -> _Value:
+        """Return a column as it is read."""
+        kind = self._kind_of(name)
         if name not in self.inputs:
             self.inputs.append(name)
             self.kinds.append(kind)
         register = -self.inputs.index(name) - 1
-        return self._widened(_Value(register, self._words(name, kind), kind), Column(name))
+        return _Value(register, self._words(name, kind), kind)
 
     def _words(self, name: str, kind: Any) -> str:
         types = pa.types
@@ -563,8 +572,17 @@ class _Builder:
         return pa.float64() if a.words == "real" else a.kind
 
     def _only(self, node: Call) -> _Value:
-        """Compile what `where` lets through: the first, where the second is true."""
-        value, truth = self.value(node.given[0]), self._truth(node, node.given[1])
+        """Compile what `where` lets through: the first, where the second is true.
+
+        A column keeps its type, whatever that is.
+        """
+        first, truth = node.given[0], self._truth(node, node.given[1])
+        if isinstance(first, Column) and not pa.types.is_null(self._kind_of(first.name)):
+            raw = self._raw(first.name)
+            kind = self.given[first.name]
+            found = self._step("only", node, raw, truth, kind=kind, words=raw.words)
+            return replace(found, own=True)
+        value = self.value(first)
         code = "only_wide" if value.words == "wide" else "only"
         return self._step(code, node, value, truth, kind=value.kind, words=value.words)
 
@@ -625,6 +643,8 @@ class _Builder:
 
     def output(self, value: _Value) -> _Value:
         """Return a value as a column: integers and floats widen."""
+        if value.own:
+            return value
         if value.words == "null":
             return replace(value, kind=pa.float64())
         if pa.types.is_string_view(value.kind):
