@@ -35,7 +35,7 @@ struct ExpressionError {
 
 class Expressions {
  public:
-  static constexpr std::size_t kBlock = 2048;
+  static constexpr std::size_t kBlock = 512;  // so that the registers of a step stay in the cache
 
   struct Register {
     const Word* words = nullptr;
@@ -178,8 +178,8 @@ inline void same_valid(const Step& step, Expressions& e, std::size_t rows) {
 // A function of one or two words that cannot fail.
 template <class In, class Fn>
 void unary(const Step& step, Expressions& e, std::size_t rows) {
-  const Word* const a = e.words(step.a);
-  Word* const out = e.out(step);
+  const Word* const __restrict a = e.words(step.a);
+  Word* const __restrict out = e.out(step);
   same_valid(step, e, rows);
   if constexpr (std::is_same_v<In, std::string_view>) {
     for (std::size_t i = 0; i < rows; ++i) {
@@ -191,15 +191,17 @@ void unary(const Step& step, Expressions& e, std::size_t rows) {
 }
 template <class In, class Fn>
 void binary(const Step& step, Expressions& e, std::size_t rows) {
-  const Word *const a = e.words(step.a), *const b = e.words(step.b);
-  Word* const out = e.out(step);
+  const Word* const __restrict a = e.words(step.a);
+  const Word* const __restrict b = e.words(step.b);
+  Word* const __restrict out = e.out(step);
   both_valid(step, e, rows);
-  const std::uint8_t* const valid = e.valid(step.out);
-  for (std::size_t i = 0; i < rows; ++i) {
-    if constexpr (std::is_same_v<In, std::string_view>) {
-      if (valid[i] == 0) continue;
+  if constexpr (std::is_same_v<In, std::string_view>) {
+    const std::uint8_t* const valid = e.valid(step.out);
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (valid[i] != 0) out[i] = to(Fn{}(from<In>(a[i]), from<In>(b[i])));
     }
-    out[i] = to(Fn{}(from<In>(a[i]), from<In>(b[i])));
+  } else {
+    for (std::size_t i = 0; i < rows; ++i) out[i] = to(Fn{}(from<In>(a[i]), from<In>(b[i])));
   }
 }
 // A function of whole numbers that tells whether its result does not fit.
