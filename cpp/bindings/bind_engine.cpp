@@ -151,6 +151,7 @@ struct EngineCore {
   std::vector<std::unique_ptr<Holes>> holes;  // by presence
   std::vector<std::size_t> asked_delta;       // the inputs of delta windows, by window; ~0 for none
   bool needs_gil = false;
+  std::vector<Part> parts;  // while the program is built
   // When there are results: at rows, at multiples of a time, at every n-th row, or per window.
   enum class Slide : std::uint8_t { kNone, kTime, kRows, kWindow } slide = Slide::kNone;
   engine::Grid grid;
@@ -197,6 +198,10 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
   const auto presence = nb::cast<std::int64_t>(nb::object(given["presence"]));
   const std::uint32_t bit = presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence);
   if (kind == "walk") return engine::walking_part(columns, bit);
+  if (kind == "per") {
+    const auto inner = at<std::size_t>(given, "inner");
+    return engine::per_part(core.parts.at(inner), columns, at<std::size_t>(given, "flags"), bit);
+  }
   if (kind == "tally") {
     const auto keys = at<std::string>(given, "keys");
     const bool ordered = at<bool>(given, "ordered");
@@ -288,6 +293,21 @@ void read_type(Output& output, nb::handle capsule) {
   }
 }
 
+engine::Compare compare_of(const engine::Type& type) {
+  switch (type.kind) {
+    case engine::Kind::kUnsigned:
+      return engine::Compare::kUnsigned;
+    case engine::Kind::kReal:
+      return engine::Compare::kReal;
+    case engine::Kind::kText:
+      return engine::Compare::kText;
+    case engine::Kind::kDecimal:
+      return engine::Compare::kDecimal;
+    default:
+      return engine::Compare::kWhole;
+  }
+}
+
 void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>& ops) {
   auto output = std::make_unique<Output>();
   const auto source = at<std::string>(given, "source");
@@ -298,6 +318,8 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
                    : source == "unique"      ? Source::kUnique
                    : source == "entropy"     ? Source::kEntropy
                    : source == "mode"        ? Source::kMode
+                   : source == "categories"  ? Source::kCategories
+                   : source == "per"         ? Source::kPerCategory
                    : source == "frequent"    ? Source::kFrequent
                    : source == "frequencies" ? Source::kFrequencies
                    : source == "collect"     ? Source::kCollect
@@ -343,6 +365,14 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
     output->own_stored = at<std::uint32_t>(given, "own_stored");
     output->own_presence = at<std::uint32_t>(given, "own_presence");
     core.ranked.push_back(output.get());
+  }
+  if (output->source == Source::kCategories || output->source == Source::kPerCategory) {
+    output->limit = at<std::size_t>(given, "limit");
+    output->category = at<std::string>(given, "category");
+    const auto inner = at<std::size_t>(given, "inner");
+    output->op = ops[inner];
+    const auto by = at<std::uint32_t>(given, "by");
+    output->by = compare_of(core.inputs.inputs[core.inputs.stored[by].input].type);
   }
   if (output->source == Source::kFrequent || output->source == Source::kFrequencies) {
     output->k = at<std::size_t>(given, "k");
@@ -467,6 +497,7 @@ void build(EngineCore& core, nb::dict given) {
     Part part = part_in(core, one, op);
     part.idle = at<bool>(one, "counts");
     ops.push_back(op);
+    core.parts.push_back(part);
     program.shape.parts.push_back(std::move(part));
   }
   for (std::size_t p = 0; p < inputs.presences.size(); ++p) {
@@ -532,11 +563,7 @@ void build(EngineCore& core, nb::dict given) {
     const auto presence = nb::cast<std::int64_t>(nb::object(one[1]));
     const auto column = nb::cast<std::uint32_t>(nb::object(one[0]));
     const engine::Type& type = inputs.inputs[inputs.stored[column].input].type;
-    engine::Compare how = engine::Compare::kWhole;
-    if (type.kind == engine::Kind::kUnsigned) how = engine::Compare::kUnsigned;
-    if (type.kind == engine::Kind::kReal) how = engine::Compare::kReal;
-    if (type.kind == engine::Kind::kText) how = engine::Compare::kText;
-    if (type.kind == engine::Kind::kDecimal) how = engine::Compare::kDecimal;
+    const engine::Compare how = compare_of(type);
     program.ties.push_back(
         {column, presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence), how});
   }

@@ -1,6 +1,8 @@
 // Kernels over frames of codes: how often values occur, and where a value stands among them.
 #include <nanobind/stl/string.h>
 
+#include <set>
+
 #include "arrays.hpp"
 #include "registry.hpp"
 #include "slidefold/columns/tally.hpp"
@@ -115,6 +117,54 @@ nb::object rank_frames_of(const Codes& codes, std::size_t distinct, const Bounds
   return nb::make_tuple(smaller.array, equal.array);
 }
 
+// (codes, first, end, where those of each frame end): the codes of each frame in order, and which
+// rows of a code it holds, counted among the rows of that code. Frames never go back. None if a
+// frame has more than `most` codes, and the frame.
+nb::object code_frames(const Codes& codes, std::size_t distinct, const Bounds& lo, const Bounds& hi,
+                       std::size_t most) {
+  require_codes(codes, distinct, lo, hi);
+  const auto offsets = fresh_array<std::int64_t>(lo.shape(0) + 1);
+  offsets.data[0] = 0;
+  std::vector<std::int64_t> found, first, end;
+  std::vector<std::int64_t> left(distinct, 0), entered(distinct, 0);
+  std::set<std::int32_t> present;
+  std::int64_t low = 0, high = 0;
+  std::int64_t refused = -1;
+  run_long(false, [&] {
+    in_blocks(0, lo.shape(0), [&](std::size_t frame) {
+      if (refused >= 0) return;
+      for (; high < hi.data()[frame]; ++high) {
+        const std::int32_t code = codes.data()[high];
+        if (entered[static_cast<std::size_t>(code)]++ == left[static_cast<std::size_t>(code)]) {
+          present.insert(code);
+        }
+      }
+      for (; low < lo.data()[frame]; ++low) {
+        const std::int32_t code = codes.data()[low];
+        if (low >= high) ++entered[static_cast<std::size_t>(code)];
+        if (++left[static_cast<std::size_t>(code)] == entered[static_cast<std::size_t>(code)]) {
+          present.erase(code);
+        }
+      }
+      high = std::max(high, low);
+      if (present.size() > most) refused = static_cast<std::int64_t>(frame);
+      for (const std::int32_t code : present) {
+        found.push_back(code);
+        first.push_back(left[static_cast<std::size_t>(code)]);
+        end.push_back(entered[static_cast<std::size_t>(code)]);
+      }
+      offsets.data[frame + 1] = static_cast<std::int64_t>(found.size());
+    });
+  });
+  if (refused >= 0) return nb::int_(refused);
+  const auto array = [](const std::vector<std::int64_t>& values) {
+    const auto made = fresh_array<std::int64_t>(values.size());
+    std::copy(values.begin(), values.end(), made.data);
+    return made.array;
+  };
+  return nb::make_tuple(array(found), array(first), array(end), offsets.array);
+}
+
 }  // namespace
 
 void bind_tally(nb::module_& m) {
@@ -126,6 +176,8 @@ void bind_tally(nb::module_& m) {
   def("mode_frames", mode_frames);
   m.def("frequent_frames", frequent_frames, nb::arg("codes"), nb::arg("distinct"), nb::arg("lo"),
         nb::arg("hi"), nb::arg("k"));
+  m.def("code_frames", code_frames, nb::arg("codes"), nb::arg("distinct"), nb::arg("lo"),
+        nb::arg("hi"), nb::arg("most"));
   m.def("rank_frames", rank_frames_of, nb::arg("codes"), nb::arg("distinct"), nb::arg("lo"),
         nb::arg("hi"), nb::arg("own"));
 }

@@ -36,6 +36,9 @@ void Output::put(std::size_t row, const void* state, std::uint64_t held) {
     case Source::kFrequent:
     case Source::kFrequencies:
       return tally(row, *static_cast<const engine::Counted*>(state));
+    case Source::kCategories:
+    case Source::kPerCategory:
+      return per_category(row, *static_cast<const engine::Categories*>(state));
     default:
       return walk(row, *static_cast<const engine::Walk*>(state));
   }
@@ -135,6 +138,43 @@ void Output::tally(std::size_t row, const engine::Counted& values) {
         self.add_item(self.source == Source::kFrequent ? self.restored(word) : count, true);
       },
       this);
+  set_list(row, first);
+}
+
+void Output::per_category(std::size_t row, const engine::Categories& categories) {
+  const auto& held = categories.held();
+  if (held.empty()) return;
+  if (held.size() > limit) {
+    throw std::domain_error("a window has more than " + std::to_string(limit) + " categories of '" +
+                            category + "': raise limit= of per");
+  }
+  std::vector<const engine::Category*> sorted;
+  for (const engine::Category& each : held) sorted.push_back(&each);
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const engine::Category* a, const engine::Category* b) {
+              return engine::compare_words(by, a->word, b->word) < 0;
+            });
+  const std::size_t first = items_.size();
+  const PortTable* const port = source == Source::kPerCategory ? &ports(op) : nullptr;
+  for (const engine::Category* each : sorted) {
+    if (port == nullptr) {
+      add_item(each->word, true);
+      continue;
+    }
+    lowered_.words.clear();
+    lowered_.texts.clear();
+    const bool none = !each->some && !port->when_empty;
+    if (none || !port->lower_words(op.context.get(), each->state.get(), lowered_)) {
+      add_item(0, false);
+    } else if (port->lowers == Lowers::kText) {
+      add_item(texts_.add(lowered_.text), true);
+    } else if (port->lowers == Lowers::kReal) {
+      const auto real = std::bit_cast<double>(lowered_.word);
+      add_item(std::bit_cast<Word>(scale != 1 ? real / scale : real), true);
+    } else {
+      add_item(restored(lowered_.word), true);
+    }
+  }
   set_list(row, first);
 }
 

@@ -5,6 +5,7 @@
 #include "engine_inputs.hpp"
 #include "registry.hpp"
 #include "slidefold/engine/arrow_out.hpp"
+#include "slidefold/engine/per.hpp"
 #include "slidefold/operators/quantile.hpp"
 
 namespace slidefold::bindings {
@@ -30,6 +31,8 @@ class Output final : public engine::Sink {
     kMode,
     kFrequent,
     kFrequencies,
+    kCategories,
+    kPerCategory,
     kCollect,
     kDistinct,
     kConcat
@@ -67,6 +70,11 @@ class Output final : public engine::Sink {
 
   std::size_t k = 1;  // how many of the most frequent values
 
+  // Of results per category: how categories are ordered, and how many there may be.
+  engine::Compare by = engine::Compare::kWhole;
+  std::size_t limit = 0;
+  std::string category;  // the column, for errors
+
   // Of what walks the rows of a window.
   const engine::Nodes* nodes = nullptr;
   std::uint32_t presence = engine::kAlways, walked = 0, flags = engine::kNoColumn;
@@ -86,6 +94,7 @@ class Output final : public engine::Sink {
   void order(std::size_t row, engine::Ordered& values);
   void rank(std::size_t row, engine::Ordered& values);
   void tally(std::size_t row, const engine::Counted& values);
+  void per_category(std::size_t row, const engine::Categories& categories);
   void walk(std::size_t row, const engine::Walk& rows);
   void set(std::size_t row, Word word) {
     words_[row] = word;

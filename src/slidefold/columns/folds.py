@@ -24,6 +24,7 @@ from slidefold.columns.objects import (
     sketch_bytes,
 )
 from slidefold.columns.order import quantiles
+from slidefold.columns.per import per_category
 from slidefold.columns.reading import Task, compared, in_units, read, retyped
 from slidefold.columns.trace import ran
 from slidefold.columns.users import own_types, read_inputs, user_column
@@ -368,6 +369,10 @@ def _sketches(task: Task) -> Any:
     return pa.array([None if each is None else each.to_bytes() for each in sketches], pa.binary())
 
 
+def _per(task: Task) -> Any:
+    return per_category(task, fold)
+
+
 def _gap(task: Task) -> Any:
     """Return the longest gap between neighbours: a duration, or a number if times are numbers."""
     values = plain(task.columns[0])
@@ -416,6 +421,7 @@ FOLDS: dict[str, Callable[[Task], Any]] = {
     "moments": _moment_sketch,
     "naive_bayes": _naive_bayes,
     "nth": _nth,
+    "per": _per,
     "numbers": fold_numbers,
     "quantile": _quantile,
     "range": _range,

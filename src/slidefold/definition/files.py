@@ -19,6 +19,7 @@ from slidefold.definition.operators import (
     Operator,
     OperatorFactory,
     Over,
+    PerOperator,
     StructOperator,
     UserOperator,
     struct,
@@ -44,6 +45,7 @@ _COLUMN_KEYS = (
     "min_count",
     "algorithm",
     "where",
+    "per",
 )
 _PART_KEYS = ("operator", "columns", "params", "parts", "where")
 _FORMULA_KEYS = ("expr", "windows")
@@ -275,6 +277,10 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
     if isinstance(operator, UserOperator):
         name = f"{operator.module}:{operator.qualname}"
         return {"operator": name, "columns": _columns_out(operator), **_where_out(operator)}
+    if isinstance(operator, PerOperator):
+        category = _columns_out(operator)[0]
+        saved = {**_operator_out(operator.inner), "per": category, **_where_out(operator)}
+        return saved if operator.limit == 1000 else {**saved, "limit": operator.limit}
     if isinstance(operator, StructOperator):
         return {
             "operator": operator.name,
@@ -328,7 +334,10 @@ def _operator_in(
             f'{where} needs a table such as {{ operator = "mean", columns = "price" }}, got '
             f"{short(saved)}"
         )
-    operator = _unfiltered_in(where, saved, keys, mistakes, key)
+    plain = {name: value for name, value in saved.items() if name not in ("per", "limit")}
+    operator = _unfiltered_in(where, plain if "per" in saved else saved, keys, mistakes, key)
+    if "per" in saved:
+        operator = operator.per(_input_in(where, saved["per"]), limit=saved.get("limit", 1000))
     if "where" not in saved:
         return operator
     return operator.where(Expression(parse(saved["where"])))

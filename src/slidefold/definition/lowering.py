@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
 from slidefold.definition.formula import Formula
-from slidefold.definition.operators import Operator, Over, StructOperator
+from slidefold.definition.operators import Operator, Over, PerOperator, StructOperator
 from slidefold.errors import ColumnError, DefinitionError
 
 if TYPE_CHECKING:
@@ -166,6 +166,8 @@ class _Lowering:
             parts = tuple((name, self._operator(part)) for name, part in operator.parts)
             columns = dict.fromkeys(name for _, part in parts for name in part.columns)
             return replace(operator, parts=parts, columns=tuple(columns))
+        if isinstance(operator, PerOperator):
+            return self._per(operator)
         condition = operator.condition
         given = operator.columns
         if operator.record.reads_row:
@@ -185,6 +187,16 @@ class _Lowering:
             given = (Call("only", (first, condition)), *given[1:])
         names = tuple(self._derived(column) for column in given)
         return replace(operator, columns=names, condition=None)
+
+    def _per(self, operator: PerOperator) -> Operator:
+        """Rows that a condition leaves out have no category."""
+        category = operator.category
+        if operator.condition is not None:
+            node = category if isinstance(category, Node) else Column(category)
+            category = Call("only", (node, operator.condition))
+        inner = self._operator(operator.inner)
+        columns = (self._derived(category), *inner.columns)
+        return replace(operator, columns=columns, inner=inner, condition=None)
 
     def _derived(self, column: str | Node) -> str:
         """Return the name of a column that an operator folds."""

@@ -22,10 +22,17 @@ from slidefold.columns.objects import (
     moment_structs,
     sketch_bytes,
 )
+from slidefold.columns.per import maps_of
 from slidefold.columns.tally import frequent_lists
 from slidefold.columns.users import own_types, user_column
 from slidefold.columns.values import is_temporal, is_text, steps_per_second
-from slidefold.definition.operators import Operator, QuantileOperator, StructOperator, UserOperator
+from slidefold.definition.operators import (
+    Operator,
+    PerOperator,
+    QuantileOperator,
+    StructOperator,
+    UserOperator,
+)
 from slidefold.definition.operators import count as counting
 from slidefold.definition.operators.pairs import half_life_of
 from slidefold.definition.rolling import Leaf, Rolling
@@ -33,6 +40,9 @@ from slidefold.definition.windows import Clock, WindowKind, counted
 from slidefold.planner import retyped
 
 Finish = Callable[[Any], Any]
+
+
+_MOST_COLUMNS = 16  # of one part
 
 
 class _UnsupportedError(Exception):
@@ -98,6 +108,8 @@ class _Builder:
     def fold(self, operator: Operator, columns: list[int], presence: int) -> int:
         """Return the part of a native operator over stored columns."""
         traits = operator.traits
+        if len(columns) > _MOST_COLUMNS:
+            raise _UnsupportedError
         return self.part(
             kind="fold",
             op=operator,
@@ -162,6 +174,7 @@ class _Builder:
             self.plain = False
         if not (objects or records):
             native["type"] = pa.field("", kind).__arrow_c_schema__()
+            native["arrow"] = kind
         window["uses"].append((len(self.results), place, counts))
         self.results.append(Result(native["name"], native, finish))
 
@@ -495,6 +508,77 @@ def _rank(build: _Builder, leaf: Leaf, kind: Any) -> None:
     )
 
 
+def _per(build: _Builder, leaf: Leaf, kind: Any) -> None:
+    """Compile results per category: the keys of the maps, and their values."""
+    operator = leaf.operator
+    assert isinstance(operator, PerOperator)
+    category, inner = operator.category, operator.inner
+    own = build.kind(category)
+    if pa.types.is_floating(own) or pa.types.is_decimal(own) or leaf.window.forever:
+        raise _UnsupportedError
+    before = len(build.results)
+    window = build.window(leaf.window)
+    parts, uses = list(window["parts"]), list(window["uses"])
+    plain = build.plain
+    word = inner.record.column
+    if word not in _COMPILED or word in _NO_FOLDS:
+        raise _UnsupportedError
+    result = kind.item_type
+    if word == "count":
+        part = build.fold(counting(), [], -1)
+        native: dict[str, Any] = {"type": pa.field("", pa.int64()).__arrow_c_schema__()}
+        finish = None
+        exported: Any = pa.int64()
+    else:
+        _COMPILED[word](build, replace(leaf, operator=inner, path=("", "")), result)
+        made = build.results[before]
+        native, finish = made.native, made.finish
+        part = native["part"]
+        exported = None
+        if native["source"] != "fold" or native["objects"] or native["records"]:
+            raise _UnsupportedError
+        if len(build.results) != before + 1 or native["times"] != 1:
+            raise _UnsupportedError
+        exported = native.pop("arrow")
+    # The inner operator has no result of its own.
+    del build.results[before:]
+    window["parts"], window["uses"], build.plain = parts, uses, plain
+    flags = [build.stored(name, "flag") for name in inner.columns]
+    columns = [build.stored(category), *flags, *build.parts[part]["columns"]]
+    presence = build.presence((category,))
+    per = build.part(
+        kind="per",
+        inner=part,
+        flags=len(flags),
+        columns=columns,
+        presence=presence,
+        commutative=inner.traits.commutative,
+    )
+    more = {"inner": part, "limit": operator.limit, "category": category, "by": columns[0]}
+    restored = _restoring(build.schema.field(category).type)
+    keys = pa.list_(_exported(own))
+    build.use(
+        replace(leaf, path=(*leaf.path, "key")), per, presence, "categories", keys, **more,
+        finish=None if restored is None else _items(restored),
+    )  # fmt: skip
+    scaled = {name: native[name] for name in ("scale", "shifted") if name in native}
+    build.use(
+        replace(leaf, path=(*leaf.path, "value")), per, presence, "per", pa.list_(exported),
+        **more, **scaled, finish=None if finish is None else _items(finish),
+    )  # fmt: skip
+
+
+def _items(finish: Finish) -> Finish:
+    """Return a function that completes the items of lists."""
+    return lambda lists: pa.ListArray.from_arrays(
+        lists.offsets, finish(lists.values), mask=lists.is_null()
+    )
+
+
+# Operators whose results do not come from a state alone.
+_NO_FOLDS = ("per", "m4", "user")
+
+
 def _gap(build: _Builder, leaf: Leaf, kind: Any) -> None:
     name = leaf.operator.columns[0]
     own = build.kind(name)
@@ -770,6 +854,7 @@ _COMPILED: dict[str, Callable[[_Builder, Leaf, Any], None]] = {
     "naive_bayes": _objects(_bayes),
     "nth": _placed,
     "numbers": _numbers,
+    "per": _per,
     "quantile": _quantile,
     "range": _range,
     "rank": _rank,
@@ -930,6 +1015,10 @@ def _column(operator: Operator, arrays: Iterator[Any]) -> Any:
     if isinstance(operator, StructOperator):
         parts = [_column(part, arrays) for _, part in operator.parts]
         return pa.StructArray.from_arrays(parts, [name for name, _ in operator.parts])
+    if operator.record.column == "per":
+        keys, values = next(arrays), next(arrays)
+        ends = np.asarray(keys.offsets).astype(np.int64)
+        return maps_of(ends, keys.values, values.values)
     if operator.record.column == "most_frequent":
         items, counts = next(arrays), next(arrays)
         held = items.is_valid().to_numpy(zero_copy_only=False)

@@ -50,6 +50,7 @@ from slidefold.definition.operators.pairs import (
     trend,
     weighted_mean,
 )
+from slidefold.definition.operators.per import PerOperator
 from slidefold.definition.operators.positional import (
     collect,
     collect_distinct,
@@ -78,6 +79,7 @@ __all__ = [
     "Operator",
     "OperatorFactory",
     "Over",
+    "PerOperator",
     "QuantileOperator",
     "Record",
     "SketchOperator",

@@ -167,6 +167,20 @@ class Operator:
             node = Call("and", (self.condition, node))
         return replace(self, condition=node)
 
+    def per(self, column: Input, *, limit: int = 1000) -> Operator:
+        """Fold each category of a column apart: the result is a map from category to result.
+
+        Keys are sorted, and rows without a category are left out. Categories are strings, bytes,
+        integers, bools, dates or times. A window with more than `limit` categories is an error.
+
+        >>> import slidefold as sf
+        >>> sf.sum("amount").per("merchant").over("1h")
+        sf.sum('amount').per('merchant').over('1h')
+        """
+        from slidefold.definition.operators.per import per
+
+        return per(self, column, limit)
+
     @overload
     def over(
         self,

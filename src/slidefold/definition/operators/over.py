@@ -104,6 +104,8 @@ def over(
         min_count = whole
     if algorithm is not None and not isinstance(algorithm, str):
         raise DefinitionError(f"algorithm must be a name such as 'daba_lite', got {algorithm!r}")
+    if min_count is not None and operator.record.column == "per":
+        raise DefinitionError("min_count does not work with per(): filter the map instead")
     return Over(operator, window_of(window, closed), min_count, algorithm)
 
 
