@@ -1031,6 +1031,8 @@ void ask_rows(EngineCore& core, std::optional<Time> now) {
             old.row);
   } catch (const std::domain_error& error) {
     fail("ValueTypeError", error.what());
+  } catch (const std::length_error& error) {
+    fail("DataError", error.what());
   }
 }
 
@@ -1398,6 +1400,8 @@ nb::object replay(EngineCore& core, nb::handle events, nb::handle asked,
             missing.row);
   } catch (const std::domain_error& error) {
     fail("ValueTypeError", error.what());
+  } catch (const std::length_error& error) {
+    fail("DataError", error.what());
   }
   return results_of(core, questions.count());
 }

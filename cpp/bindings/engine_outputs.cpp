@@ -145,7 +145,7 @@ void Output::per_category(std::size_t row, const engine::Categories& categories)
   const auto& held = categories.held();
   if (held.empty()) return;
   if (held.size() > limit) {
-    throw std::domain_error("a window has more than " + std::to_string(limit) + " categories of '" +
+    throw std::length_error("a window has more than " + std::to_string(limit) + " categories of '" +
                             category + "': raise limit= of per");
   }
   std::vector<const engine::Category*> sorted;

@@ -261,7 +261,15 @@ def _reads(kind: Any) -> bool:
     return is_plain(kind) or bool(pa.types.is_timestamp(kind))
 
 
+def _objects(values: Any) -> list[Any]:
+    """Return a column as Python objects; maps become dicts."""
+    found: list[Any] = values.to_pylist()
+    if not pa.types.is_map(values.type):
+        return found
+    return [None if each is None else dict(each) for each in found]
+
+
 def _dicts(columns: dict[str, Any]) -> list[dict[str, Any]]:
     """Return columns as one dict per row."""
-    names, lists = list(columns), [values.to_pylist() for values in columns.values()]
+    names, lists = list(columns), [_objects(values) for values in columns.values()]
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]

@@ -97,6 +97,8 @@ def known_type(kind: Any) -> Any:
         return pa.list_(kind.value_field.with_type(known_type(kind.value_type)))
     if types.is_struct(kind):
         return pa.struct([field.with_type(known_type(field.type)) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(known_type(kind.key_type), known_type(kind.item_type))
     return kind
 
 
