@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -190,13 +192,46 @@ def node_of(given: object) -> Node:
     if isinstance(given, np.generic):
         given = given.item()
     if given is None or isinstance(given, LITERALS):
-        if isinstance(given, int) and not isinstance(given, bool) and not -(2**63) <= given < 2**63:
-            raise ValueTypeError("an integer in an expression must fit in 64 bits")
-        return Literal(given)
+        return Literal(_plain(given))
     over = getattr(given, "over", None)
     if callable(over):
         raise DefinitionError(f"{given!r} needs a window: add .over(...)")
     raise ValueTypeError(f"an expression cannot hold {given!r}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a constant as a value of Python's own types; an enum becomes its value."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise ValueTypeError("an integer in an expression must fit in 64 bits")
+        return int.__int__(value)
+    if isinstance(value, str):
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise ValueTypeError(f"a text in an expression must be valid Unicode, got {value!r}")
+        return str.__str__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, bytes):
+        return bytes(memoryview(value))
+    if isinstance(value, datetime | date | timedelta):
+        return _plain_time(value)
+    return Decimal(value)
+
+
+def _plain_time(value: Any) -> datetime | date | timedelta:
+    """Return a time, a date or a duration; those of pandas may be finer than microseconds."""
+    if value != value or getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
+        raise ValueTypeError(f"a time in an expression must be in microseconds, got {value!r}")
+    if isinstance(value, timedelta):
+        steps = value // timedelta(microseconds=1)
+        if not -(2**63) <= steps < 2**63:
+            raise ValueTypeError("a duration in an expression must fit in 64 bits")
+        return timedelta(microseconds=int(steps))
+    if not isinstance(value, datetime):
+        return date(value.year, value.month, value.day)
+    return datetime.combine(value.date(), value.timetz())
 
 
 def _call(function: str, *given: object) -> Expression:

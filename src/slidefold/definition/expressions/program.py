@@ -290,11 +290,14 @@ class _Builder:
     def _decimal(self, value: Decimal) -> _Value:
         if not value.is_finite():
             raise ValueTypeError(f"an expression cannot hold {value!r}")
-        scale = max(0, -int(value.as_tuple().exponent))
-        whole = int(value.scaleb(scale))
-        digits = max(len(str(abs(whole))), scale, 1)
+        sign, given, exponent = value.as_tuple()
+        scale = max(0, -int(exponent))
+        # Counted before they are made: a short text can have a large exponent.
+        digits = max(len(given) + max(0, int(exponent)), scale)
         if digits > _MOST_DIGITS:
             raise ValueTypeError(f"a decimal must have at most {_MOST_DIGITS} digits, got {value}")
+        # By hand, since the methods of decimals round to the digits of the context, mostly 28.
+        whole = int("".join(map(str, given))) * 10 ** max(0, int(exponent)) * (-1 if sign else 1)
         halves = (whole & (2**64 - 1), (whole >> 64) & (2**64 - 1))
         return self._constant(halves, "wide", pa.decimal128(digits, scale))
 
@@ -468,6 +471,8 @@ class _Builder:
                 scale = max(value.kind.scale for value in wide)
                 return tuple(self._scaled(node, value, scale) for value in wide)
             return tuple(self._typed_null(value, first) for value in values)
+        if all(value.kind == first.kind for value in some):
+            return tuple(self._typed_null(value, first) for value in values)
         if all(value.temporal and _family(value.kind) == _family(first.kind) for value in some):
             unit = max((_unit(value.kind) for value in some), key=lambda one: _UNITS[one])
             return tuple(
@@ -564,12 +569,20 @@ class _Builder:
         if a.words == "wide":
             digits = max(value.kind.precision for value in (a, b))
             return pa.decimal128(digits, a.kind.scale)
-        if a.temporal and not pa.types.is_date(a.kind) and not _is_clock_time(a.kind):
-            unit = max((_unit(value.kind) for value in (a, b)), key=lambda one: _UNITS[one])
-            if pa.types.is_duration(a.kind):
-                return pa.duration(unit)
-            return pa.timestamp(unit, a.kind.tz if pa.types.is_timestamp(a.kind) else None)
+        if a.temporal and a.kind != b.kind:
+            return self._filled_times(a.kind, b.kind)
         return pa.float64() if a.words == "real" else a.kind
+
+    def _filled_times(self, a: Any, b: Any) -> Any:
+        """Return the type that holds the values of two types of times, in the finer unit."""
+        unit = max(_unit(a), _unit(b), key=lambda one: _UNITS[one])
+        if pa.types.is_duration(a):
+            return pa.duration(unit)
+        if _is_clock_time(a):
+            return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+        if pa.types.is_date(a) and pa.types.is_date(b):
+            return pa.date64()
+        return pa.timestamp(unit, next(kind.tz for kind in (a, b) if pa.types.is_timestamp(kind)))
 
     def _only(self, node: Call) -> _Value:
         """Compile what `where` lets through: the first, where the second is true.

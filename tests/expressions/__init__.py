@@ -1,0 +1,1 @@
+"""Expressions of one row."""
