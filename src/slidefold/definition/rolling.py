@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from slidefold.definition.expressions import Expression, Node
+from slidefold.definition.expressions.nodes import require_short
 from slidefold.definition.files import from_dict, to_dict
 from slidefold.definition.formula import Formula
 from slidefold.definition.lowering import Lowered, inlined, lower, windows_in
@@ -439,6 +440,7 @@ def rolling(
         if isinstance(over, Operator):
             raise DefinitionError(f"the column {name!r} has no window: add one such as .over('1h')")
         if isinstance(over, Expression):
+            require_short(over.node)
             named[name] = Formula(over.node)
         elif not isinstance(over, Over | Formula):
             raise DefinitionError(

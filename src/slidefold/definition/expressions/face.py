@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from slidefold.definition.expressions.nodes import LITERALS, Call, Column, Literal, Node
+from slidefold.definition.expressions.nodes import (
+    COMPARISONS,
+    LITERALS,
+    Call,
+    Column,
+    Literal,
+    Node,
+)
 from slidefold.errors import DefinitionError, ValueTypeError, nearest
 
 # The types that `cast` takes.
@@ -236,7 +243,7 @@ def _plain_time(value: Any) -> datetime | date | timedelta:
 
 def _call(function: str, *given: object) -> Expression:
     nodes = tuple(node_of(one) for one in given)
-    if function in ("equal", "not_equal") and any(
+    if function in COMPARISONS and any(
         isinstance(node, Literal) and node.value is None for node in nodes
     ):
         raise ValueTypeError("a comparison with None is always null: use is_null()")

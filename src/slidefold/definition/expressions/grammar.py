@@ -7,14 +7,21 @@ import warnings
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from re import fullmatch
 from typing import Any
 
 from slidefold.definition.expressions.face import Expression, node_of
-from slidefold.definition.expressions.nodes import DEEPEST, Call, Column, Literal, Node
+from slidefold.definition.expressions.nodes import (
+    DEEPEST,
+    LONGEST,
+    Call,
+    Column,
+    Literal,
+    Node,
+    require_short,
+)
 from slidefold.definition.windows.durations import nanoseconds
 from slidefold.errors import DefinitionError, SlidefoldError, nearest
-
-LONGEST = 4000  # characters of an expression
 
 _BINARY: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -38,6 +45,8 @@ _ONE = ("abs", "log", "is_null")
 
 
 def _duration(text: str) -> timedelta:
+    if fullmatch(r"-?[0-9]{1,20}us", text):  # as `text` writes them; windows are shorter
+        return timedelta(microseconds=int(text[:-2]))
     whole, finer = divmod(nanoseconds(text.removeprefix("-"), zero=True), 1000)
     if finer:
         raise ValueError(text)
@@ -69,7 +78,7 @@ is_null, fill_null, cast, col, datetime, date, duration, decimal, float
     if not isinstance(text, str) or not text.strip():
         raise DefinitionError(f"an expression must be a text such as 'amount > 100', got {text!r}")
     if len(text) > LONGEST:
-        raise DefinitionError(f"an expression must not have more than {LONGEST} characters")
+        raise DefinitionError(f"an expression must not have more than {LONGEST:,} characters")
     shown = text if len(text) <= 60 else text[:57] + "..."
     try:
         with warnings.catch_warnings():
@@ -81,9 +90,11 @@ is_null, fill_null, cast, col, datetime, date, duration, decimal, float
     except (ValueError, RecursionError, MemoryError):
         raise DefinitionError(f"the expression {shown!r} cannot be read") from None
     try:
-        return _Reader(shown).read(tree, 0)
+        node = _Reader(shown).read(tree, 0)
     except RecursionError:
         raise DefinitionError(f"the expression {shown!r} is nested too deep") from None
+    require_short(node)  # as it will be written: with spaces, and without chains
+    return node
 
 
 class _Reader:
@@ -119,12 +130,15 @@ class _Reader:
     def _unary(self, tree: ast.UnaryOp, deeper: int) -> Node:
         if isinstance(tree.op, ast.Not | ast.Invert):
             return Call("not", (self.read(tree.operand, deeper),))
+        constant = tree.operand.value if isinstance(tree.operand, ast.Constant) else None
+        if isinstance(tree.op, ast.USub) and type(constant) is int:  # -(2**63) fits, 2**63 does not
+            return self._checked(tree, -constant)
         inner = self.read(tree.operand, deeper)
         if isinstance(tree.op, ast.UAdd):
             return inner
         number = isinstance(inner, Literal) and isinstance(inner.value, int | float)
         if number and not isinstance(inner.value, bool):  # type: ignore[attr-defined]
-            return Literal(-inner.value)  # type: ignore[attr-defined]
+            return self._checked(tree, -inner.value)  # type: ignore[attr-defined]
         return Call("negate", (inner,))
 
     def _compare(self, tree: ast.Compare, deeper: int) -> Node:
@@ -150,7 +164,7 @@ class _Reader:
             return Call("not", (found,)) if isinstance(operator, ast.IsNot) else found
         if type(operator) not in _COMPARED:
             raise self._wrong(tree)
-        if none:
+        if none or (isinstance(left, ast.Constant) and left.value is None):
             raise DefinitionError(
                 f"the expression {self.shown!r} compares with None, which is always null: write "
                 "'is None'"
@@ -162,9 +176,9 @@ class _Reader:
         if name not in _FUNCTIONS or tree.keywords:
             if name is None or tree.keywords:
                 raise self._wrong(tree)
-            hint = nearest(name, _FUNCTIONS) or f"; choose one of {', '.join(_FUNCTIONS)}"
+            hint = nearest(name[:40], _FUNCTIONS) or f"; choose one of {', '.join(_FUNCTIONS)}"
             raise DefinitionError(
-                f"the expression {self.shown!r} calls {name!r}, which does not exist{hint}"
+                f"the expression {self.shown!r} calls {name[:40]!r}, which does not exist{hint}"
             )
         given = tree.args
         takes = 2 if name in ("fill_null", "cast") else 1
@@ -187,9 +201,9 @@ class _Reader:
             return Column(last)
         try:
             return self._checked(tree, _MADE[str(name)](last))
-        except (ValueError, InvalidOperation, SlidefoldError):
+        except (ValueError, OverflowError, InvalidOperation, SlidefoldError):
             raise DefinitionError(
-                f"the expression {self.shown!r} has {name}({last!r}), which is not one"
+                f"the expression {self.shown!r} has {name}({last[:40]!r}), which is not one"
             ) from None
 
     def _checked(self, tree: ast.AST, value: Any) -> Node:
@@ -206,12 +220,12 @@ class _Reader:
     def _wrong(self, tree: ast.AST) -> DefinitionError:
         place = getattr(tree, "col_offset", 0) + 1
         if isinstance(tree, ast.Attribute):
-            shown = f"'.{tree.attr}'"
+            shown = f"'.{tree.attr[:40]}'"
         else:
             try:
                 shown = repr(ast.unparse(tree)[:40])
-            except RecursionError:
-                shown = "a part that is nested too deep"
+            except (RecursionError, ValueError):  # integers of more digits than Python writes
+                shown = "a part that is too large"
         return DefinitionError(
             f"the expression {self.shown!r} has {shown} at character {place}: use names, "
             "constants, + - * / // %, comparisons, and, or, not, in, and the functions "

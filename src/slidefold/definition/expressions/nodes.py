@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
-from slidefold.errors import DefinitionError, ValueTypeError
+from slidefold.errors import DefinitionError
 
 if TYPE_CHECKING:
     from slidefold.definition.operators import Over
@@ -30,15 +32,17 @@ SYMBOLS = {
     "and": "&",
     "or": "|",
 }
+COMPARISONS = ("equal", "not_equal", "less", "at_most", "greater", "at_least")
 LITERALS = (bool, int, float, str, bytes, Decimal, datetime, date, timedelta)
 # The deepest expression: deeper ones would exhaust the interpreter's stack.
 DEEPEST = 100
+LONGEST = 100_000  # characters of an expression in a file
 # How tightly the functions bind in files; calls and names bind most.
 _STRENGTH = {
     "or": 1,
     "and": 2,
     "not": 3,
-    **dict.fromkeys(("equal", "not_equal", "less", "at_most", "greater", "at_least", "is_in"), 4),
+    **dict.fromkeys((*COMPARISONS, "is_in"), 4),
     **dict.fromkeys(("add", "subtract"), 5),
     **dict.fromkeys(("multiply", "divide", "floor_divide", "modulo"), 6),
     "negate": 7,
@@ -92,15 +96,14 @@ class Column(Node):
 
     def text(self, strength: int = 0) -> str:
         """Return the name, quoted if it would not be read as a name."""
-        plain = self.name.isidentifier() and self.name not in _RESERVED
-        return self.name if plain else f"col({self.name!r})"
+        name = self.name
+        # Python reads a name in its normal form, so that two names may be the same for it.
+        plain = name.isidentifier() and not iskeyword(name) and normalize("NFKC", name) == name
+        return name if plain else f"col({name!r})"
 
     def code(self) -> str:
         """Return the expression as Python source."""
         return f"sf.col({self.name!r})"
-
-
-_RESERVED = ("and", "or", "not", "in", "is", "True", "False", "None", "if", "else", "for", "lambda")
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,10 @@ class Literal(Node):
     written: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "written", f"{type(self.value).__name__} {self.value!r}")
+        value = self.value
+        # Equal times in equal zones may differ in the class of their zone.
+        shown = value.isoformat() if isinstance(value, datetime) else repr(value)
+        object.__setattr__(self, "written", f"{type(value).__name__} {shown}")
 
     def text(self, strength: int = 0) -> str:
         """Return the constant as files write it."""
@@ -226,14 +232,31 @@ class Call(Node):
             values = ", ".join(node.code() for node in given[1:])
             return f"{_inner(given[0])}.is_in([{values}])"
         if function in SYMBOLS:
-            left, right = given
-            if isinstance(left, Literal) and isinstance(right, Literal):
-                raise ValueTypeError(f"{self.text()!r} reads no column")
-            return f"{_inner(left)} {SYMBOLS[function]} {_inner(right)}"
+            if function in ("equal", "not_equal") and any(isinstance(n, Result) for n in given):
+                return self._code_of_results()
+            return f"{_inner(given[0])} {SYMBOLS[function]} {_inner(given[1])}"
         arguments = [node.code() for node in given[1:]]
         if self.option:
             arguments.append(repr(self.option))
         return f"{_inner(given[0])}.{function}({', '.join(arguments)})"
+
+    def _code_of_results(self) -> str:
+        """Return source that compares a result, for which `==` would compare the definitions."""
+        left, right = self.given
+        if isinstance(left, Literal):
+            left, right = right, left
+        if isinstance(right, Literal):
+            text = f"{left.code()}.is_in([{right.code()}])"
+            return text if self.function == "equal" else f"~{text}"
+        symbol = SYMBOLS[self.function]
+        shown = f"{left.code()}.fill_null(None)" if isinstance(left, Result) else _inner(left)
+        return f"{shown} {symbol} {_inner(right)}"
+
+
+def require_short(node: Node) -> None:
+    """Raise if an expression is longer than what files and saved states may hold."""
+    if len(node.text()) > LONGEST:
+        raise DefinitionError(f"an expression must not have more than {LONGEST:,} characters")
 
 
 def _inner(node: Node) -> str:

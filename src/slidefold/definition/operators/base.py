@@ -13,7 +13,14 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.definition.expressions.face import Expression, node_of
-from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
+from slidefold.definition.expressions.nodes import (
+    Call,
+    Column,
+    Literal,
+    Node,
+    Result,
+    require_short,
+)
 from slidefold.definition.operators.over import Over, over, over_each
 from slidefold.definition.operators.record import NAMED, RECORDS, Record
 from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
@@ -277,6 +284,7 @@ def _column_of(column: object) -> str | Node:
 
 
 def _require_row(node: Node, what: str) -> None:
+    require_short(node)
     window = next((one for one in node.walk() if isinstance(one, Result)), None)
     if window is not None:
         raise DefinitionError(
