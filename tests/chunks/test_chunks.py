@@ -14,6 +14,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.columns.chunked import fold_chunk, modes, summarize, wants_order
+from slidefold.columns.expressions import core_schema
 from slidefold.columns.layout import Layout, needs_middles, total_counts
 from slidefold.definition.operators import Operator
 from slidefold.definition.windows import counted
@@ -30,7 +31,7 @@ def run_chunked(
     clock, times = counted(definition.on, table[definition.on].combine_chunks())
     layout = Layout(
         definition,
-        table.schema,
+        core_schema(definition, table.schema),
         clock,
         tuple(sorted(set(cuts))),
         int(times.max()),

@@ -100,7 +100,9 @@ class _Lowering:
 
     def lowered(self) -> Lowered:
         """Return the parts."""
-        columns = {name: inlined(name, self.definition) for name in self.definition.columns}
+        columns = {
+            name: self._resolved(inlined(name, self.definition)) for name in self.definition.columns
+        }
         for name, item in columns.items():
             if isinstance(item, Over) and self._expanded(item) is None:
                 self.items[name] = self._over(item)
@@ -150,6 +152,12 @@ class _Lowering:
             name += "'"
         self.items[name] = self._over(over)
         return Column(name)
+
+    def _resolved(self, item: Item) -> Item:
+        """Return an operator that is another one under a different name as that one."""
+        while isinstance(item, Over) and isinstance(expanded := self._expanded(item), Result):
+            item = expanded.over
+        return item
 
     def _expanded(self, over: Over) -> Node | None:
         """Return an operator as an expression of others; None if it is folded itself."""

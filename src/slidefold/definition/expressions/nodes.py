@@ -157,8 +157,11 @@ class Result(Node):
     over: Over
 
     def text(self, strength: int = 0) -> str:
-        """Return the window as Python writes it; files name windows instead."""
-        return repr(self.over).replace("sf.", "")
+        """Return the window as Python writes it; files name windows instead.
+
+        Saved states name results by it, so it must not depend on whether `closed` was given.
+        """
+        return self.over.text("right").replace("sf.", "")
 
     def code(self) -> str:
         """Return the window as Python source."""
