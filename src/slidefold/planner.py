@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
-from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.operators import Operator, UserOperator, require_operator
 from slidefold.definition.operators.over import EVENT_ALGORITHMS, require_algorithm
 from slidefold.definition.rolling import Leaf, Rolling
 from slidefold.definition.windows import Given, Length, Rows, Time, lateness_of, window_of
-from slidefold.errors import OperatorError, PairError, ValueTypeError, WindowError
+from slidefold.errors import PairError, ValueTypeError, WindowError
 
 __all__ = ["EVENT_ALGORITHMS", "ColumnPlan", "Plan", "TablePlan", "plan", "plan_table"]
 
@@ -88,8 +88,7 @@ def plan(
     >>> plan(sf.max(), sf.rows(100), optimize="throughput").algorithm
     'slick_deque'
     """
-    if not isinstance(operator, Operator):
-        raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+    require_operator(operator)
     window = live_window(window)
     lateness = None if lateness is None else lateness_of(lateness)
     if optimize not in ("latency", "throughput"):

@@ -6,8 +6,7 @@ from operator import index
 from typing import Any, ClassVar, Self
 
 from slidefold import _native
-from slidefold.definition.operators import Operator
-from slidefold.errors import OperatorError
+from slidefold.definition.operators import Operator, require_operator
 from slidefold.state import Operators, operator_header, require_options, saving
 
 # The limit for structures that allocate their full size at once: 32 GiB with the smallest states.
@@ -34,8 +33,7 @@ class Algorithm(_native.Aggregator):
         self._setup(operator, {"checked": checked, "counted": counted})
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
-        if not isinstance(operator, Operator):
-            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+        require_operator(operator)
         self.operator = operator
         self._options = options
         super().__init__(self.name, operator, options)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 from slidefold import _native
 from slidefold.algorithms.base import MOST_SLOTS
-from slidefold.definition.operators import Operator
-from slidefold.errors import OperatorError, WindowError
+from slidefold.definition.operators import Operator, require_operator
+from slidefold.errors import WindowError
 from slidefold.state import Operators, field, operator_header, require_options, require_room, saving
 
 _WINDOW = {"range": int, "slide": int, "chunk": int, "counted": bool}
@@ -117,8 +117,7 @@ class Boundary(_native.BoundaryCore):
         return self
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
-        if not isinstance(operator, Operator):
-            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+        require_operator(operator)
         self.operator = operator
         self._options = options
         _native.BoundaryCore.__init__(self, self.name == "pba", operator, options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from slidefold import _native
-from slidefold.definition.operators import Operator, StructOperator
+from slidefold.definition.operators import Operator, StructOperator, require_operator
 from slidefold.definition.windows import Given, Time, lateness_of, window_of
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.state import (
@@ -63,15 +63,14 @@ class KeyedWindows(_native.KeyedCore):
         lateness: Given | None = None,
         late: str = "drop",
     ) -> None:
-        if not isinstance(operator, Operator):
-            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+        require_operator(operator)
         if isinstance(operator, StructOperator):  # a batch cannot distinguish NaN from no value
             raise OperatorError(
                 "KeyedWindows does not accept struct(); create one KeyedWindows for each of its "
                 "parts"
             )
         timed: Any = window_of(window)
-        if not timed.in_time:
+        if not (timed.in_time and timed.live):
             raise WindowError(f"expected a time window, such as sf.time('1h'), got {timed}")
         if late not in ("drop", "raise"):
             raise WindowError(f"late must be 'drop' or 'raise', got {late!r}")

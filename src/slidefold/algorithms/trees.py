@@ -9,8 +9,8 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.algorithms.base import whole
-from slidefold.definition.operators import Operator
-from slidefold.errors import CapacityError, OperatorError, ValueTypeError, WindowError
+from slidefold.definition.operators import Operator, require_operator
+from slidefold.errors import CapacityError, ValueTypeError, WindowError
 from slidefold.state import Operators, operator_header, require_options, saving
 
 MAX_ARITY = 1024
@@ -58,8 +58,7 @@ class Tree(_native.TreeCore):
         self._setup(operator, {"min_arity": least, "max_arity": most, "counted": counted})
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
-        if not isinstance(operator, Operator):
-            raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+        require_operator(operator)
         self.operator = operator
         self._options = options
         _native.TreeCore.__init__(self, self.name, operator, options)

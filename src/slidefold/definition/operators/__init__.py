@@ -10,7 +10,7 @@ from slidefold.definition.operators.arithmetic import (
     sum,
     var,
 )
-from slidefold.definition.operators.base import Operator, Traits
+from slidefold.definition.operators.base import Operator, Traits, require_operator
 from slidefold.definition.operators.datasketch import (
     SketchOperator,
     approx_quantile,
@@ -137,6 +137,7 @@ __all__ = [
     "ratio_change",
     "recorded",
     "relative_variation",
+    "require_operator",
     "since_first",
     "since_last",
     "skewness",

@@ -22,7 +22,7 @@ from slidefold.definition.expressions.nodes import (
     require_short,
 )
 from slidefold.definition.operators.over import Over, over, over_each
-from slidefold.definition.operators.record import NAMED, RECORDS, Record
+from slidefold.definition.operators.record import BUILT_IN, NAMED, RECORDS, Record
 from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
 from slidefold.definition.windows import WindowKind
 from slidefold.definition.windows.calls import call
@@ -257,6 +257,21 @@ class Operator:
             for name, value in arguments.items()
             if name in parameters and parameters[name].default != value
         }
+
+
+def require_operator(operator: object) -> None:
+    """Raise if this is not an operator that folds single values, without rows around them."""
+    if not isinstance(operator, Operator):
+        raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+    for _, leaf in operator.leaves():
+        made = leaf.record.expands is not None and leaf.name not in BUILT_IN
+        if made or leaf.record.reads_row or leaf.record.column == "per":
+            raise OperatorError(f"{leaf.name} needs the rows of a table: use it in sf.rolling")
+        if leaf.condition is not None or any(isinstance(column, Node) for column in leaf.columns):
+            raise OperatorError(
+                f"{leaf!r} has an expression, which needs the columns of a row: use it in "
+                "sf.rolling"
+            )
 
 
 def columns_of(*columns: Input | None) -> tuple[Any, ...]:
