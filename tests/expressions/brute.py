@@ -434,11 +434,7 @@ class Brute:
         return Values(result_type(feature, kinds), values)
 
     def _kind(self, column: Node, feature: Feature) -> Any:
-        # A condition makes an expression of what is folded, and those widen.
-        filtered = feature.where is not None and column is feature.columns[0]
-        if filtered and dict(feature.params).get("nulls") != "keep":
-            column = Call("fill_null", (column, Literal(None)))
-        return self._input(column).kind
+        return self._input(column).kind  # a condition does not change it
 
     def _before(self, feature: Feature) -> Values:
         """Return lag, change and ratio_change."""
@@ -447,7 +443,9 @@ class Brute:
         before: list[Any] = [None] * len(self.rows)
         for group in self.groups:
             for i, place in enumerate(group):
-                rest = held(sf.rows(n, closed="left"), self.rows, group, i)
+                # A question is no row: the newest event is the one before it.
+                closed = "right" if self.rows[place].get("asked") else "left"
+                rest = held(sf.rows(n, closed=closed), self.rows, group, i)
                 before[place] = own.values[rest[0]] if len(rest) == n else None
         if feature.name == "lag":
             return Values(own.kind, before)
