@@ -13,6 +13,7 @@ from slidefold.cli.demo.command import demo
 from slidefold.cli.explain import explain
 from slidefold.cli.parity import parity
 from slidefold.cli.run import run
+from slidefold.cli.serve import serve
 
 app = typer.Typer(
     name="slidefold",
@@ -50,5 +51,5 @@ def _options(
     pass
 
 
-for command in (run, explain, parity, check, bench, demo):
+for command in (run, explain, serve, parity, check, bench, demo):
     app.command()(command)

@@ -70,8 +70,9 @@ def _derived(definition: Rolling, table: Any) -> dict[str, Any]:
     compiled = compile_expressions(
         [(name, node) for node, name in wanted.items()], _kinds(table.schema)
     )
+    conditions = [node.arguments[1] for _, node in definition.derived if _is_only(node)]
     for node, name in wanted.items():
-        if any(node == each.given[1] for _, each in definition.derived if _is_only(each)):
+        if node in conditions:
             _require_type(node, compiled.types[name])
     found = compiled.columns(table) if wanted else {}
     return {

@@ -32,8 +32,8 @@ def per_category(task: Task, fold: Callable[..., Any]) -> Any:
     keep = pa.array(present)
     rows = Task(operator, task.algorithm, (category.filter(keep),), lo, hi)
     numbers, restore = compared(rows, 0)
-    distinct, codes = np.unique(numbers, return_inverse=True)
-    codes = codes.astype(np.int32).reshape(-1)
+    distinct, inverse = np.unique(numbers, return_inverse=True)
+    codes = inverse.astype(np.int32).reshape(-1)
     found = _native.code_frames(codes, len(distinct), lo, hi, operator.limit)
     if isinstance(found, int):
         raise DataError(

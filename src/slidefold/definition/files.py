@@ -279,8 +279,8 @@ def _operator_out(operator: Operator) -> dict[str, Any]:
         return {"operator": name, "columns": _columns_out(operator), **_where_out(operator)}
     if isinstance(operator, PerOperator):
         category = _columns_out(operator)[0]
-        saved = {**_operator_out(operator.inner), "per": category, **_where_out(operator)}
-        return saved if operator.limit == 1000 else {**saved, "limit": operator.limit}
+        inner = {**_operator_out(operator.inner), "per": category, **_where_out(operator)}
+        return inner if operator.limit == 1000 else {**inner, "limit": operator.limit}
     if isinstance(operator, StructOperator):
         return {
             "operator": operator.name,

@@ -45,6 +45,7 @@ class Pipeline:
     schema: Any  # of the source; None if only Spark can read it
     results: Any  # the schema of the results; None if that of the source is not known
     questions: Questions | None = None
+    event_id: str | None = None  # of [serve]: the column that names each event once
 
 
 def load(
@@ -54,21 +55,24 @@ def load(
     stream: bool = False,
     overwrite: bool = False,
     writes: bool = True,
+    serves: bool = False,
 ) -> Pipeline:
     """Read a pipeline file, and raise `PipelineError` with every mistake in it.
 
     Paths in the file are relative to its folder. The check includes the source and its column
     types, the folder of the sink, and that no earlier result exists. `overwrite` allows an earlier
-    result; `writes=False` skips the checks of the sink.
+    result; `writes=False` skips the checks of the sink. `serves` is for a service, whose events may
+    come without files and whose answers go to no sink.
     """
     mistakes = Mistakes(file)
     content = _parse(file)
     whole = Table(mistakes, "", content)
-    for name in ("source", "features", "sink"):
+    for name in ("source", "features") if serves else ("source", "features", "sink"):
         if name not in content:
             mistakes.note(name, f"the table [{name}] is missing")
     folder = file.parent
-    source = read_source(whole.within("source"), folder, engine)
+    source = read_source(whole.within("source"), folder, "serve" if serves else engine)
+    event_id = _event_id(whole.within("serve"))
     settings = read_stream(whole.within("stream"), folder, engine, stream)
     sink = read_sink(whole.within("sink"), folder, engine)
     questions = None
@@ -84,7 +88,7 @@ def load(
     schema = results = None
     if not source.only_spark and not mistakes.at("source"):
         try:
-            schema = schema_of(source)
+            schema = source.schema if source.schema is not None else schema_of(source)
         except SlidefoldError as error:
             mistakes.note("source.path", error)
     if questions is not None and not mistakes.at("questions"):
@@ -109,7 +113,14 @@ def load(
                 _check_target(key, target, overwrite or sink.exists == "replace", mistakes)
     mistakes.require_none()
     assert features is not None
-    return Pipeline(file, source, features, settings, sink, schema, results, questions)
+    return Pipeline(file, source, features, settings, sink, schema, results, questions, event_id)
+
+
+def _event_id(table: Table) -> str | None:
+    """Read the table [serve]."""
+    found = table.text("id")
+    table.finish()
+    return found
 
 
 def _with_schema(questions: Questions, features: Rolling | None, mistakes: Mistakes) -> Questions:

@@ -45,6 +45,7 @@ class Source:
     nulls: tuple[str, ...] = ("",)
     options: Mapping[str, str] = field(default_factory=dict)
     required: tuple[str, ...] = ()  # a row is broken if one of these columns is null
+    schema: Any = None  # of events that come without files
 
     @property
     def only_spark(self) -> bool:
@@ -135,9 +136,14 @@ def read_questions(table: Table, folder: Path, engine: str) -> Questions:
 
 def read_source(table: Table, folder: Path, engine: str) -> Source:
     """Read the table [source]."""
+    declared = table.within("schema")
+    if declared.content and engine == "serve":
+        return _events_only(table, declared)
     path = table.text("path")
     format = _format(table, path, tuple(ENDINGS), engine, folder)
     spark = format.startswith(SPARK)
+    if declared.content:
+        table.note("schema", "works with `slidefold serve` only: files have columns of their own")
     if path is None and not spark and table.content and "path" not in table.content:
         table.note("path", "is missing: give a file or a folder of files")
     bad_rows = table.word("bad_rows", BAD_ROWS, "fail")
@@ -173,6 +179,18 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
         elif not Path(where).exists():
             table.note("path", f"there is no file or folder {where!r}{_pattern(where, format)}")
     return Source(where, format, types, bad_rows, target, delimiter, names, nulls, options)
+
+
+def _events_only(table: Table, declared: Table) -> Source:
+    """Return a source without files: events come over HTTP, in these columns."""
+    fields = []
+    for name, word in declared.content.items():
+        try:
+            fields.append(pa.field(name, type_of(word)))
+        except SlidefoldError as error:
+            declared.note(name, error)
+    table.finish()
+    return Source(None, "", schema=pa.schema(fields))
 
 
 def _by_spark(format: str) -> str:
