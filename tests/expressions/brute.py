@@ -379,6 +379,8 @@ def folded(feature: Feature, rows: Sequence[Row], group: list[int], brute: Brute
         values = [tuple(c[i] for c in inputs) if pair else inputs[0][i] if inputs else True
                   for i in chosen]  # fmt: skip
         end = now - (getattr(window, "delay", None) or 0)
+        if window.ahead:
+            end = now + window.range
         own = inputs[0][group[place]] if inputs else None
         times = [rows[i]["t"] for i in chosen]
         found.append(FOLDS[feature.name](Held(values, times, end, own, params)))

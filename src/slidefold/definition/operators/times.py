@@ -12,6 +12,8 @@ from slidefold.definition.operators import extremes
 from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import as_range
+from slidefold.definition.windows.durations import nanoseconds
+from slidefold.errors import DefinitionError
 
 if TYPE_CHECKING:
     from slidefold.definition.operators.over import Over
@@ -19,16 +21,25 @@ if TYPE_CHECKING:
 
 
 def window_end(over: Over, definition: Rolling) -> Node:
-    """Return where a window ends: at the row's own time, or at the end that `every=` sets."""
-    end: Node = Column(definition.on if definition.slide is None else "window_end")
-    delay = over.window.delay
-    if not delay:
-        return end
-    if isinstance(delay, str):
-        from slidefold.definition.windows.durations import nanoseconds
+    """Return where a window ends: at the row's own time, or at the end that `every=` sets.
 
-        delay = timedelta(microseconds=nanoseconds(delay) // 1000)
-    return Call("subtract", (end, Literal(delay)))
+    With a delay it ends earlier, and a window ahead ends later.
+    """
+    end: Node = Column(definition.on if definition.slide is None else "window_end")
+    window: Any = over.window
+    if window.ahead:
+        return Call("add", (end, Literal(_length(window.range, over))))
+    return Call("subtract", (end, Literal(_length(window.delay, over)))) if window.delay else end
+
+
+def _length(given: Any, over: Over) -> Any:
+    """Return a length as a constant of an expression, in which durations are in microseconds."""
+    if not isinstance(given, str):
+        return given
+    whole, finer = divmod(nanoseconds(given), 1000)
+    if finer:
+        raise DefinitionError(f"{over!r} needs lengths in whole microseconds, got {given!r}")
+    return timedelta(microseconds=whole)
 
 
 def newest_time(over: Over, definition: Rolling, pick: Any = extremes.max) -> Node:

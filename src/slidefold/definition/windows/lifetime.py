@@ -39,7 +39,9 @@ class Lifetime(WindowKind):
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; rows of equal time see each other."""
-        return _native.time_frames(rows.starts, rows.times, _LONGEST, True, self.closed == "right")
+        keeps_end = self.closed == "right"
+        _, past = _native.time_frames(rows.starts, rows.times, _LONGEST, True, keeps_end)
+        return rows.group_start, past  # no range of 64 bits reaches back to the first of all times
 
     def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
         """Return all rows up to the time of each question."""
