@@ -216,7 +216,7 @@ def _rows(table: Any) -> list[dict[str, Any]]:
 
 
 async def _updates(request: Request, service: Service, metrics: Metrics) -> AsyncIterator[bytes]:
-    """Yield the status once a second, as server-sent events."""
+    """Yield the status every second, as server-sent events."""
     before, then = service.status()["events"], time.perf_counter()
     while not await request.is_disconnected():
         status = service.status()
@@ -279,7 +279,7 @@ def open_api(service: Service) -> dict[str, Any]:
                 }
             },
             "/features": {"get": {"summary": "The definition", "responses": {"200": said("")}}},
-            "/health": {"get": {"summary": "What is held", "responses": {"200": said("")}}},
+            "/health": {"get": {"summary": "The state of the service", "responses": {"200": said("")}}},
             "/metrics": {"get": {"summary": "For Prometheus", "responses": {"200": said("")}}},
         },
     }
