@@ -25,6 +25,9 @@ _PANDAS = {
     "median": ("median", ()),
     "quantile": ("quantile", (0.9,)),
     "count": ("count", ()),
+    "skewness": ("skew", ()),
+    "kurtosis": ("kurt", ()),
+    "rank": ("rank", ()),
 }
 _PANDAS_PAIRS = {"covariance": "cov", "correlation": "corr"}
 _POLARS = ("sum", "min", "max", "mean", "var", "std", "median", "quantile")
@@ -39,6 +42,8 @@ _DUCKDB = {
     "geomean": "geomean(x)",
     "var": "var_samp(x)",
     "std": "stddev_samp(x)",
+    "skewness": "skewness(x)",
+    "kurtosis": "kurtosis(x)",
     "median": "median(x)",
     "quantile": "quantile_cont(x, 0.9)",
     "count": "count(x)",

@@ -68,7 +68,10 @@ PAIRS: list[Any] = [
 ]
 
 
-PAIRED = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
+PAIRED = (
+    *("max_by", "min_by", "covariance", "correlation", "trend"),
+    *("weighted_mean", "decayed_mean", "decayed_sum"),
+)
 
 
 def wrong_for(case: Case) -> list[Any]:

@@ -22,7 +22,7 @@ import slidefold as sf
 from benchmarks.column_peers import time_peers
 from benchmarks.harness import Row, Side, best_of, measured_apart, pivot
 from benchmarks.operator_peers import peers
-from slidefold.definition.operators import NAMED
+from slidefold.definition.operators import NAMED, RECORDS, Over
 
 # One thread per side; the libraries read these once, on import.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -48,16 +48,19 @@ SIZES = {
 _STEP = 1_000  # microseconds from one row to the next
 _COLUMNS = {
     **dict.fromkeys(("max_by", "min_by"), ("y", "x")),
-    **dict.fromkeys(("covariance", "correlation"), ("x", "y")),
-    **dict.fromkeys(("trend", "decayed_mean"), ("x", "t")),
+    **dict.fromkeys(("covariance", "correlation", "weighted_mean"), ("x", "y")),
+    **dict.fromkeys(("trend", "decayed_mean", "decayed_sum"), ("x", "t")),
+    **dict.fromkeys(("decayed_count", "longest_gap"), ("t",)),
     **dict.fromkeys(("any", "all"), ("b",)),
-    **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "approx_distinct", "bloom", "theta"), ("i",)),
-    **dict.fromkeys(("concat", "frequent_items"), ("w",)),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "bloom", "theta"), ("i",)),
+    **dict.fromkeys(("distinct", "approx_distinct"), ("i",)),
+    **dict.fromkeys(("mode", "entropy", "most_frequent", "concat", "frequent_items"), ("w",)),
     "naive_bayes": ("w", "c"),
 }
 _OPTIONS: dict[str, dict[str, Any]] = {
     "histogram": {"edges": [0.5 + i / 16 for i in range(17)]},
-    "decayed_mean": {"half_life": 100.0},
+    **dict.fromkeys(("decayed_mean", "decayed_sum", "decayed_count"), {"half_life": 100.0}),
+    "most_frequent": {"k": 3},
     "nth": {"n": 5},
     "quantile": {"q": 0.9},
     "count_min": {"epsilon": 0.1, "confidence": 0.9},  # 672 bytes per row
@@ -92,7 +95,7 @@ def measure(sizes: Sizes) -> list[Row]:
     table = table_of(sizes.rows)
     results: list[Row] = []
     for name in NAMED:
-        for window in sizes.windows:
+        for window in sizes.windows[:1] if RECORDS[name].own_window else sizes.windows:
             if window <= min(sizes.rows, _LARGEST.get(name, sizes.rows)):
                 results += _rows_windows(name, window, table, sizes)
     for window in sizes.median:
@@ -102,16 +105,18 @@ def measure(sizes: Sizes) -> list[Row]:
     return results
 
 
-def operator_of(name: str) -> sf.Operator:
-    """Return an operator over the columns of the table."""
+def column_of(name: str, window: int) -> Over:
+    """Return an operator over columns of the table and a rows window, or over its own window."""
     make: Any = NAMED[name]
-    operator: sf.Operator = make(*_COLUMNS.get(name, ("x",)), **_OPTIONS.get(name, {}))
-    return operator
+    operator = make(*_COLUMNS.get(name, ("x",)), **_OPTIONS.get(name, {}))
+    over: Over = operator if RECORDS[name].own_window else operator.over(window)
+    return over
 
 
 def _rows_windows(name: str, window: int, table: Any, sizes: Sizes) -> list[Row]:
-    definition = sf.rolling(on="t", order="input", r=operator_of(name).over(window))
-    used = table.select(list(dict.fromkeys(("t", *operator_of(name).columns))))
+    column = column_of(name, window)
+    definition = sf.rolling(on="t", order="input", r=column)
+    used = table.select(list(dict.fromkeys(("t", *column.columns))))
     runs: dict[str, Callable[[Any], object]] = {"slidefold": definition.run}
     for library, peer in peers(name).items():
         runs[library] = lambda rows, peer=peer: peer(rows, window)  # type: ignore[misc]

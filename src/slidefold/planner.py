@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
-from slidefold.definition.operators import Operator, UserOperator, require_operator
+from slidefold.definition.operators import Operator, UserOperator, require_events
 from slidefold.definition.operators.over import EVENT_ALGORITHMS, require_algorithm
 from slidefold.definition.rolling import Leaf, Rolling
 from slidefold.definition.windows import Given, Length, Rows, Time, lateness_of, window_of
@@ -88,7 +88,7 @@ def plan(
     >>> plan(sf.max(), sf.rows(100), optimize="throughput").algorithm
     'slick_deque'
     """
-    require_operator(operator)
+    require_events(operator)
     window = live_window(window)
     lateness = None if lateness is None else lateness_of(lateness)
     if optimize not in ("latency", "throughput"):

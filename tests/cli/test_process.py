@@ -15,7 +15,7 @@ from textwrap import dedent
 import pyarrow.parquet
 import pytest
 
-from slidefold.definition.files import _COLUMN_KEYS, _KEYS, read
+from slidefold.definition.files import _COLUMN_KEYS, _FORMULA_KEYS, _KEYS, read
 from slidefold.pipeline.settings import read_sink, read_source, read_stream
 from slidefold.pipeline.tables import Mistakes, Table
 from tests.cli.support import PIPELINE, ROOT, TRADES, environment, from_scratch, slidefold, write
@@ -219,9 +219,10 @@ def test_the_help_of_run_has_every_key(tmp_path: Path) -> None:
     columns = told["features"].pop("columns")
     assert {*told["features"], "columns"} == {*_KEYS}
     keys = {key for column in columns.values() for key in column}
-    assert keys == {*_COLUMN_KEYS, "q"} - {"params"}
-    windows = [column["over"] for column in columns.values() if isinstance(column["over"], dict)]
-    assert [next(iter(window)) for window in windows] == ["session", "delta", "punctuated"]
+    assert keys == {*_COLUMN_KEYS, *_FORMULA_KEYS, "q"} - {"params"}
+    overs = [column.get("over") for column in columns.values()]
+    windows = [over for over in overs if isinstance(over, dict)]
+    assert [next(iter(window)) for window in windows] == ["session", "delta", "punctuated", "time"]
     said, mistakes = read({"on": "ts", "columns": columns})
     assert [str(error) for _, error in mistakes] == [
         "the column 'own' has the operator 'my.module:Name', which cannot be imported: "

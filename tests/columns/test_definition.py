@@ -12,7 +12,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.definition.files import read
-from slidefold.definition.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN, NAMED, RECORDS
 from slidefold.errors import ColumnError, DefinitionError, PairError, ValueTypeError
 from tests.support.user_operators import Longest, made
 
@@ -24,9 +24,15 @@ FEATURES = sf.rolling(
     recent=sf.mean("amount").over(100, algorithm="daba_lite"),
     columns={"n in session": sf.count().over(sf.session("30m"))},
 )
+PAIRS = (
+    *("max_by", "min_by", "covariance", "correlation", "trend", "naive_bayes"),
+    *("weighted_mean", "decayed_mean", "decayed_sum"),
+)
 OPTIONS: dict[str, dict[str, Any]] = {
     "histogram": {"edges": [0.0, 1.0]},
     "decayed_mean": {"half_life": 2.0},
+    "decayed_sum": {"half_life": "2m"},
+    "most_frequent": {"k": 3},
     "nth": {"n": 3, "nulls": "keep"},
     "sum": {"compensated": True},
     "var": {"ddof": 0},
@@ -60,10 +66,19 @@ def test_a_value() -> None:
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_operator_survives_a_file(name: str) -> None:
     function: Any = BUILT_IN[name]
-    pairs = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
-    columns = ("x", "y") if name in (*pairs, "naive_bayes") else ("x",)
+    columns = ("x", "y") if name in PAIRS else ("x",)
     operator = function(*columns, **OPTIONS.get(name, {}))
     definition = sf.rolling(on="t", every="1h", offset="5m", r=operator.over("1h"))
+    saved = json.loads(json.dumps(definition.to_dict()))
+    assert sf.Rolling.from_dict(saved) == definition
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name not in BUILT_IN])
+def test_operators_for_definitions_survive_a_file(name: str) -> None:
+    function: Any = NAMED[name]
+    operator = function("x", **dict(RECORDS[name].example))
+    column = operator if RECORDS[name].own_window else operator.over("1h", closed="left")
+    definition = sf.rolling(on="t", r=column)
     saved = json.loads(json.dumps(definition.to_dict()))
     assert sf.Rolling.from_dict(saved) == definition
 
@@ -72,6 +87,12 @@ def test_every_operator_survives_a_file(name: str) -> None:
     "window",
     [
         sf.time(10),
+        sf.time("1h", delay="5m"),
+        sf.time(10, closed="left", delay=2.5),
+        sf.time("1h", ahead=True),
+        sf.time("1h", closed="right", ahead=True),
+        sf.lifetime(),
+        sf.lifetime(closed="left"),
         sf.time(2.5, closed="both"),
         sf.time("90s", closed="neither"),
         sf.rows(3, closed="left"),

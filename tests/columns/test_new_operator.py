@@ -10,7 +10,7 @@ import pytest
 
 import slidefold as sf
 from tests.chunks.test_chunks import run_chunked
-from tests.support.lopsided import expected, registered, lopsidedness
+from tests.support.lopsided import expected, lopsidedness, registered
 
 __all__ = ["registered"]
 
@@ -52,6 +52,6 @@ def test_it_is_explained_and_documented() -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_a_mistake_in_its_name_leads_to_it() -> None:
-    wrong: Any = {"on": "t", "columns": {"s": {"operator": "skewnes", "columns": "x", "over": 3}}}
+    wrong: Any = {"on": "t", "columns": {"s": {"operator": "lopsidednes", "columns": "x", "over": 3}}}
     with pytest.raises(sf.errors.DefinitionError, match="did you mean 'lopsidedness'"):
         sf.Rolling.from_dict(wrong)

@@ -17,12 +17,17 @@ from tests.support.tables import random_table
 # Results that are objects in a live window.
 OBJECTS = ("moments", "naive_bayes", "count_min")
 BYTES = ("bloom",)
-PAIRS = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean")
+PAIRS = (
+    *("max_by", "min_by", "covariance", "correlation", "trend"),
+    *("weighted_mean", "decayed_mean", "decayed_sum"),
+)
 OPTIONS: dict[str, dict[str, Any]] = {
     "histogram": {"edges": [-20, 0, 20]},
     "decayed_mean": {"half_life": 8.0},
+    "decayed_sum": {"half_life": 8.0},
     "nth": {"n": 2},
     "top_k": {"k": 3},
+    "most_frequent": {"k": 3},
 }
 
 

@@ -70,11 +70,14 @@ def test_a_window_can_be_typed_again(window: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_every_operator_is_printed_short(name: str) -> None:
-    pair = ("max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean", "naive_bayes")
+    pair = (
+        *("max_by", "min_by", "covariance", "correlation", "trend", "naive_bayes"),
+        *("weighted_mean", "decayed_mean", "decayed_sum"),
+    )
     columns = ("x", "y") if name in pair else ("x",)
     options: dict[str, dict[str, Any]] = {
         "histogram": {"edges": [0.0, 1.0]},
-        "decayed_mean": {"half_life": 2.0},
+        **dict.fromkeys(("decayed_mean", "decayed_sum", "decayed_count"), {"half_life": 2.0}),
     }
     needed = options.get(name, {})
     operator = NAMED[name](*columns, **needed)

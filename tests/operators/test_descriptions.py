@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import slidefold as sf
-from slidefold.definition.operators import BUILT_IN
+from slidefold.definition.operators import BUILT_IN, NAMED, RECORDS
 from tests.support.cases import BUILT_IN as CASES
 from tests.support.cases import Case
 from tests.support.for_each import for_each
@@ -30,6 +30,7 @@ ORDERED = {
     "m4",
     "max_by",
     "min_by",
+    "longest_gap",
 }
 TWO_COLUMNS = {
     "max_by",
@@ -37,7 +38,9 @@ TWO_COLUMNS = {
     "covariance",
     "correlation",
     "trend",
+    "weighted_mean",
     "decayed_mean",
+    "decayed_sum",
     "naive_bayes",
 }
 
@@ -77,6 +80,45 @@ def test_differ_by_what_they_fold(name: str) -> None:
     assert make(*columns).columns == columns
     assert make(*columns) != make()
     assert make() != sf.sum(dtype="int64")
+
+
+@for_each("name", [name for name, record in RECORDS.items() if not record.events])
+def test_some_are_for_definitions_only(name: str) -> None:
+    operator = NAMED[name]("x", **dict(RECORDS[name].example))
+    makers: list[Any] = [
+        lambda: sf.Window(operator, sf.rows(2)),
+        lambda: sf.Window(operator, sf.time(2), lateness=1),
+        lambda: sf.algorithms.DabaLite(operator),
+        lambda: sf.algorithms.Fiba(operator),
+        lambda: sf.algorithms.Sba(operator, 3),
+        lambda: sf.algorithms.KeyedWindows(operator, sf.time(2)),
+        lambda: sf.check(operator),
+    ]
+    said = "expected an operator" if RECORDS[name].own_window else "does not fold single events"
+    for maker in makers:
+        with pytest.raises(sf.errors.OperatorError, match=said):
+            maker()
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        sf.sum("x").where("y"),
+        sf.sum(sf.col("x") * 2),
+        sf.struct(a=sf.count(), b=sf.sum("x").where(sf.col("y") > 1)),
+    ],
+    ids=str,
+)
+def test_events_have_no_columns(operator: sf.Operator) -> None:
+    for maker in (lambda: sf.Window(operator, sf.rows(2)), lambda: sf.algorithms.Daba(operator)):
+        with pytest.raises(sf.errors.OperatorError, match="need rows with columns, got sf"):
+            maker()
+
+
+def test_an_expression_of_operators_is_not_part_of_a_struct() -> None:
+    for part in (sf.since_last(), sf.longest_gap("x"), sf.decayed_sum("x", "t", half_life=1)):
+        with pytest.raises(sf.errors.OperatorError, match="struct cannot hold sf.*of its own"):
+            sf.struct(n=sf.count(), part=part)
 
 
 def test_two_columns_or_none() -> None:

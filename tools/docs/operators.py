@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +22,18 @@ An operator folds values.
 - *Commutative*: the order of values does not matter.
 - *Invertible*: the oldest value can be removed again, exactly (`SubtractOnEvict`).
 - *Selective*: combining two values gives one of them (`SlickDeque`).
-- *Keeps values sorted*: the operator has no associative combine, so it is not folded.
+- *Keeps values*: the operator has no associative combine, so it is not folded. A window keeps its
+  values sorted, or counts them.
+- *Computed from others*: the operator is an expression of other operators. It has no state of its
+  own, and only definitions use it, not `sf.Window`.
 - *State*: the size of one entry of a window in bytes. If a state owns more memory, the section of
-  the operator says how much.
+  the operator says how much. An operator that keeps values needs so much per value.
 - *Live types*: the `dtype=` of `sf.Window` and the algorithms, the default first. If an operator
   accepts other types, its section lists them after "also". Over tables the type of the column
   decides, see [types and nulls](../rolling.md#types-and-nulls).
 """
-SORTED = "keeps values sorted"
+KEEPS = "keeps values"
+COMPUTED = "computed from others"
 
 
 def everything() -> dict[str, Callable[..., Any]]:
@@ -36,8 +41,21 @@ def everything() -> dict[str, Callable[..., Any]]:
     return dict(NAMED)
 
 
+def computed_from(name: str) -> list[str]:
+    """Return the operators from which this one is computed; empty if it has its own state."""
+    record = RECORDS[name]
+    if record.events or record.expands is None:
+        return []
+    column = everything()[name]("x", **dict(record.example))
+    column = column if record.own_window else column.over(sf.time(1))
+    core = sf.rolling(on="x", column=column).core
+    return [over.operator.name for over in core.columns.values()]
+
+
 def variants(name: str) -> dict[str, Any]:
     """Return the operator for each type that live windows accept, the default first."""
+    if computed_from(name):
+        return {}
     function = everything()[name]
     needed = dict(RECORDS[name].example)
     default = function(**needed)
@@ -56,7 +74,7 @@ def variants(name: str) -> dict[str, Any]:
 def algebra(name: str) -> dict[str, str]:
     """Return each algebraic property as yes, no, or the types that have it."""
     operators = variants(name)
-    if not all(operator.monoid for operator in operators.values()):
+    if not operators or not all(operator.monoid for operator in operators.values()):
         return {}
     properties = {}
     for word in ("commutative", "invertible", "selective"):
@@ -66,10 +84,15 @@ def algebra(name: str) -> dict[str, str]:
 
 
 def sizes(name: str) -> str:
-    """Return the bytes of a state: one number, or one per group of types."""
+    """Return the bytes of a state: one number, one per group of types, or one per value."""
+    doc = " ".join((inspect.getdoc(everything()[name]) or "").split())
+    if not algebra(name) and (kept := re.search(r"State: about (\d+) bytes per ([\w ]+);", doc)):
+        return f"{kept[1]} per {kept[2]}"
     by_size: dict[int, list[str]] = {}
     for dtype, operator in variants(name).items():
         by_size.setdefault(operator.traits.state_bytes, []).append(dtype)
+    if not by_size:
+        return "none"
     if len(by_size) == 1:
         return str(next(iter(by_size)))
     return ", ".join(f"{size} ({', '.join(dtypes)})" for size, dtypes in by_size.items())
@@ -108,7 +131,7 @@ def in_short(name: str) -> str:
     """Return the algebra in a few words."""
     properties = algebra(name)
     if not properties:
-        return SORTED
+        return COMPUTED if computed_from(name) else KEEPS
     words = [
         word if which == "yes" else f"{word} ({which})"
         for word, which in properties.items()
@@ -126,6 +149,20 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def registry(name: str) -> str:
+    """Return what the registry knows about an operator, as one sentence."""
+    others = computed_from(name)
+    if others:
+        return f"Registry: computed from {', '.join(f'`{other}`' for other in others)}."
+    facts = "; ".join(f"{word}: {which}" for word, which in algebra(name).items()) or KEEPS
+    size, _, unit = sizes(name).partition(" per ")
+    known = f"Registry: {facts}; state: {size} bytes{f' per {unit}' if unit else ''}"
+    if not RECORDS[name].events:
+        return f"{known}; not for `sf.Window`."
+    more = more_types(name)
+    return f"{known}; live types: {types(name)}{f'; also {more}' if more else ''}."
+
+
 def page() -> str:
     """Return the whole page."""
     parts = [HEAD, table(), ""]
@@ -133,10 +170,6 @@ def page() -> str:
         parts += [f"## {headline}", ""]
         for name in names:
             function = everything()[name]
-            properties = algebra(name)
-            facts = "; ".join(f"{word}: {which}" for word, which in properties.items()) or SORTED
-            others = more_types(name)
-            more = f"; also {others}" if others else ""
             parts += [
                 f"### {name}",
                 "",
@@ -144,7 +177,7 @@ def page() -> str:
                 "",
                 markdown(function.__doc__ or ""),
                 "",
-                f"Registry: {facts}; state: {sizes(name)} bytes; live types: {types(name)}{more}.",
+                registry(name),
                 "",
             ]
     parts += ["## Structs", "", "### struct", "", "```text\nsf.struct(**parts)\n```", ""]

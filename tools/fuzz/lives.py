@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 import slidefold as sf
-from slidefold.definition.operators import NAMED
+from slidefold.definition.operators import NAMED, Over
 from slidefold.errors import SlidefoldError
 from slidefold.live.engine import EMITS
 from tools.fuzz.values import DRAWS, EPOCH
@@ -20,11 +20,15 @@ _TYPES = {"f": pa.float64(), "i": pa.int64(), "s": pa.string(), "b": pa.bool_()}
 _TYPES |= {"d": pa.decimal128(12, 2), "w": pa.date32()}
 _PARAMS: dict[str, dict[str, Any]] = {
     "histogram": {"edges": [0, 1, 9]},
-    "decayed_mean": {"half_life": 10},
+    **dict.fromkeys(("decayed_mean", "decayed_sum", "decayed_count"), {"half_life": 10}),
     "bloom": {"bits": 256},
     "count_min": {"epsilon": 0.3},
 }
-_TWO = {"max_by", "min_by", "covariance", "correlation", "trend", "decayed_mean", "naive_bayes"}
+_TWO = {
+    *("max_by", "min_by", "covariance", "correlation", "trend", "naive_bayes"),
+    *("weighted_mean", "decayed_mean", "decayed_sum"),
+}
+_CONDITIONS = ("b", sf.col("i") > 3, sf.col("s").is_in(["a", "b"]) | sf.col("f").is_null())
 
 
 @sf.operator
@@ -53,11 +57,26 @@ def _operator(rng: Random) -> Any:
     if name == "struct":
         return sf.struct(a=sf.max(first), b=sf.count(second), n=sf.sum("i"))
     columns = (first, second) if name in _TWO else (first,)
-    return NAMED[name](*columns, **_PARAMS.get(name, {}))
+    operator = NAMED[name](*columns, **_PARAMS.get(name, {}))
+    if isinstance(operator, sf.Operator) and rng.random() < 0.2:
+        return operator.where(rng.choice(_CONDITIONS))
+    return operator
+
+
+def _column(rng: Random, length: Callable[[int], Any]) -> Any:
+    operator = _operator(rng)
+    if isinstance(operator, Over):  # it has a window already
+        return operator
+    over = operator.over(_window(rng, length))
+    return over / 2 + sf.col("i") if rng.random() < 0.1 else over
 
 
 def _window(rng: Random, length: Callable[[int], Any]) -> Any:
-    kind = rng.choice(["time", "time", "rows", "session", "left"])
+    kind = rng.choice(["time", "time", "rows", "session", "left", "delay", "lifetime"])
+    if kind == "lifetime":
+        return sf.lifetime()
+    if kind == "delay":
+        return sf.time(length(rng.randint(1, 20)), delay=length(rng.randint(1, 5)))
     if kind == "rows":
         return sf.rows(rng.randint(1, 5))
     if kind == "session":
@@ -76,7 +95,7 @@ def live_of(rng: Random) -> tuple[str, Any, Callable[[Any, Random], None]] | Non
     every = rng.choice([None, None, sf.time(length(4))])
     try:
         names = ("one", "two", "three")[: rng.randint(1, 3)]
-        columns = {name: _operator(rng).over(_window(rng, length)) for name in names}
+        columns = {name: _column(rng, length) for name in names}
         definition = sf.rolling(
             on="t", by=rng.choice([(), "k", ("k", "s")]), every=every, columns=columns
         )

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import slidefold as sf
-from slidefold.definition.operators import NAMED
+from slidefold.definition.operators import NAMED, RECORDS
 from slidefold.errors import SlidefoldError
 from tools.fuzz.operators import Composed
 
@@ -45,9 +45,11 @@ _SMALL: dict[str, dict[str, Any]] = {  # small parameters, so that a few values 
     "count_min": {"epsilon": 0.3, "confidence": 0.9},
     "approx_distinct": {"precision": 5},
     "top_k": {"k": 3},
+    "most_frequent": {"k": 3},
     "nth": {"n": 3},
     "histogram": {"edges": [0, 1, 2.5, 9]},
     "decayed_mean": {"half_life": 10},
+    "decayed_sum": {"half_life": 10},
     "moments": {"k": 4},
     "theta": {"lg_k": 5},
     "frequent_items": {"lg_max_k": 3},
@@ -127,7 +129,8 @@ def _named(name: str) -> dict[str, Valued]:
 
 def _all() -> dict[str, dict[str, Valued]]:
     # Operators that need a missing package are left out.
-    families = {name: variants for name in NAMED if (variants := _named(name))}
+    folded = [name for name, record in RECORDS.items() if record.events]
+    families = {name: variants for name in folded if (variants := _named(name))}
     for name, function in (("first", sf.first), ("collect", sf.collect)):
         families[name][f"{name}(nulls)"] = Valued(
             function(dtype="int64", nulls="keep"),

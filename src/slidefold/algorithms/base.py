@@ -6,7 +6,7 @@ from operator import index
 from typing import Any, ClassVar, Self
 
 from slidefold import _native
-from slidefold.definition.operators import Operator, require_operator
+from slidefold.definition.operators import Operator, require_events
 from slidefold.state import Operators, operator_header, require_options, saving
 
 # The limit for structures that allocate their full size at once: 32 GiB with the smallest states.
@@ -33,7 +33,7 @@ class Algorithm(_native.Aggregator):
         self._setup(operator, {"checked": checked, "counted": counted})
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
-        require_operator(operator)
+        require_events(operator)
         self.operator = operator
         self._options = options
         super().__init__(self.name, operator, options)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from slidefold import _native
 from slidefold.algorithms.base import MOST_SLOTS
-from slidefold.definition.operators import Operator, require_operator
+from slidefold.definition.operators import Operator, require_events
 from slidefold.errors import WindowError
 from slidefold.state import Operators, field, operator_header, require_options, require_room, saving
 
@@ -117,7 +117,7 @@ class Boundary(_native.BoundaryCore):
         return self
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
-        require_operator(operator)
+        require_events(operator)
         self.operator = operator
         self._options = options
         _native.BoundaryCore.__init__(self, self.name == "pba", operator, options)

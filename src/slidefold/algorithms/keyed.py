@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from slidefold import _native
-from slidefold.definition.operators import Operator, StructOperator, require_operator
+from slidefold.definition.operators import Operator, StructOperator, require_events
 from slidefold.definition.windows import Given, Time, lateness_of, window_of
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
 from slidefold.state import (
@@ -63,7 +63,7 @@ class KeyedWindows(_native.KeyedCore):
         lateness: Given | None = None,
         late: str = "drop",
     ) -> None:
-        require_operator(operator)
+        require_events(operator)
         if isinstance(operator, StructOperator):  # a batch cannot distinguish NaN from no value
             raise OperatorError(
                 "KeyedWindows does not accept struct(); create one KeyedWindows for each of its "

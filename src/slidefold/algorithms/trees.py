@@ -9,7 +9,7 @@ import numpy as np
 
 from slidefold import _native
 from slidefold.algorithms.base import whole
-from slidefold.definition.operators import Operator, require_operator
+from slidefold.definition.operators import Operator, require_events
 from slidefold.errors import CapacityError, ValueTypeError, WindowError
 from slidefold.state import Operators, operator_header, require_options, saving
 
@@ -58,7 +58,7 @@ class Tree(_native.TreeCore):
         self._setup(operator, {"min_arity": least, "max_arity": most, "counted": counted})
 
     def _setup(self, operator: Operator, options: dict[str, Any]) -> None:
-        require_operator(operator)
+        require_events(operator)
         self.operator = operator
         self._options = options
         _native.TreeCore.__init__(self, self.name, operator, options)

@@ -51,6 +51,9 @@ def run(
         order = ["id"]          # among rows with equal key and time
         every = "1h"            # one result per hour, not one per row;
         offset = "15m"          # or 10 (rows), or "window" (sessions)
+        zone = "Europe/Berlin"  # local days, if every is in whole days
+        fill = true             # also results of empty windows
+        closed = "left"         # default of the windows, see below
 
         [features.columns]
         n    = { operator = "count", over = "1h" }
@@ -60,6 +63,10 @@ def run(
         trip = { operator = "count", over = { session = "20m" } }
         near = { operator = "max", columns = "x", over = { delta = 5, on = "km" } }
         leg  = { operator = "count", over = { punctuated = "landed" } }
+        past = { operator = "count", over = { time = "1h", delay = "1d" } }
+        ever = { operator = "count", over = "lifetime" }
+        big  = { operator = "count", where = "price > 100", over = "1h" }
+        paid = { operator = "sum", columns = { expr = "price * n" }, over = "1h" }
         own  = { operator = "my.module:Name", columns = "price", over = "1d" }
 
         [features.columns.old]  # a long column as its own table
@@ -75,6 +82,10 @@ def run(
         over = "1h"
         parts.low = { operator = "min", columns = "price" }
         parts.high = { operator = "max", columns = "price" }
+
+        [features.columns.jump] # an expression of windows and other columns
+        expr = "mean_1h / typical - 1"
+        windows.typical = { operator = "median", columns = "price", over = "1d" }
 
         [stream]                # for --stream
         watermark = "10m"       # how late rows may arrive

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slidefold.definition.operators import Operator, OperatorFactory, UserOperator
+from slidefold.definition.operators import Operator, OperatorFactory, UserOperator, require_events
 from slidefold.errors import LawError, OperatorError
 from slidefold.laws.algebra import (
     Algebra,
@@ -73,8 +73,7 @@ def check(
     combine(a, combine(b, c)) for lift(0), lift(0), lift(1): -1 != 1
     """
     checked = operator() if isinstance(operator, OperatorFactory) else operator
-    if not isinstance(checked, Operator):
-        raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
+    require_events(checked)
     if not isinstance(examples, int) or examples < 1:
         raise OperatorError(f"examples must be an integer of at least 1, got {examples!r}")
     if not tolerance >= 0:

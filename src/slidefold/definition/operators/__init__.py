@@ -10,7 +10,7 @@ from slidefold.definition.operators.arithmetic import (
     sum,
     var,
 )
-from slidefold.definition.operators.base import Operator, Traits, require_operator
+from slidefold.definition.operators.base import Operator, Traits, require_events
 from slidefold.definition.operators.datasketch import (
     SketchOperator,
     approx_quantile,
@@ -137,7 +137,7 @@ __all__ = [
     "ratio_change",
     "recorded",
     "relative_variation",
-    "require_operator",
+    "require_events",
     "since_first",
     "since_last",
     "skewness",

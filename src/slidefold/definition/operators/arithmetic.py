@@ -155,8 +155,8 @@ def kurtosis(column: Input | None = None, *, dtype: str = "float64") -> Operator
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.kurtosis(), sf.rows(4))
-    >>> [w.push(x) for x in (1.0, 2.0, 3.0, 4.0)][-1]
-    -1.2
+    >>> [w.push(x) for x in (0.0, 1.0, 1.0, 2.0)]
+    [None, None, None, 1.5]
     """
     return Operator("kurtosis", columns_of(column), dtype_of(dtype, "kurtosis"))
 

@@ -259,18 +259,19 @@ class Operator:
         }
 
 
-def require_operator(operator: object) -> None:
-    """Raise if this is not an operator that folds single values, without rows around them."""
+def require_events(operator: object) -> None:
+    """Raise unless this is an operator that folds single events, which have no columns."""
     if not isinstance(operator, Operator):
         raise OperatorError(f"expected an operator, such as slidefold.max(), got {operator!r}")
     for _, leaf in operator.leaves():
-        made = leaf.record.expands is not None and leaf.name not in BUILT_IN
-        if made or leaf.record.reads_row or leaf.record.column == "per":
-            raise OperatorError(f"{leaf.name} needs the rows of a table: use it in sf.rolling")
+        if not leaf.record.events:
+            raise OperatorError(
+                f"{leaf.name} does not fold single events: use it in a definition with sf.rolling"
+            )
         if leaf.condition is not None or any(isinstance(column, Node) for column in leaf.columns):
             raise OperatorError(
-                f"{leaf!r} has an expression, which needs the columns of a row: use it in "
-                "sf.rolling"
+                f"where and expressions need rows with columns, got {leaf!r} for single events: "
+                "use it in a definition with sf.rolling"
             )
 
 

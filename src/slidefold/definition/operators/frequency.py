@@ -59,8 +59,8 @@ class RankOperator(TallyOperator):
 def distinct(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Count the distinct values, exactly.
 
-    `approx_distinct` estimates it in constant memory. State: about 48 bytes per distinct value;
-    O(1) per step.
+    `approx_distinct` estimates it in constant memory. It has no associative combine, so the counts
+    of all values are kept. State: about 48 bytes per distinct value; O(1) per step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.distinct(dtype="str"), sf.rows(3))
@@ -74,7 +74,8 @@ def distinct(column: Input | None = None, *, dtype: str = "float64") -> TallyOpe
 def mode(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Return the most frequent value; of equally frequent values the smallest.
 
-    State: about 112 bytes per distinct value; O(log n) per step.
+    It has no associative combine, so the counts of all values are kept. State: about 112 bytes per
+    distinct value; O(log n) per step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.mode(dtype="str"), sf.rows(3))
@@ -88,8 +89,9 @@ def mode(column: Input | None = None, *, dtype: str = "float64") -> TallyOperato
 def entropy(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Compute the entropy of the values in a window, with natural logarithms.
 
-    It is 0 if all values are equal, and log(n) if n values all differ. Counts are exact, so nothing
-    that has left a window leaves a trace. State: about 48 bytes per distinct value; O(1) per step.
+    It is 0 if all values are equal, and log(n) if n values all differ. It has no associative
+    combine, so the counts of all values are kept. They are exact, so a value that has left the
+    window leaves no trace. State: about 48 bytes per distinct value; O(1) per step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.entropy(dtype="str"), sf.rows(4))
@@ -107,8 +109,8 @@ def most_frequent(
 
     Of equally frequent values the smallest come first. The result is a list of structs with the
     fields `value` and `count`; `mode` returns the first value alone. `frequent_items` is
-    approximate and needs less memory. State: about 112 bytes per distinct value; O(k + log n) per
-    step.
+    approximate and needs less memory. It has no associative combine, so the counts of all values
+    are kept. State: about 112 bytes per distinct value; O(k + log n) per step.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.most_frequent(k=2, dtype="str"), sf.rows(4))
@@ -120,16 +122,15 @@ def most_frequent(
     return TallyOperator("most_frequent", columns_of(column), checked, params=params)
 
 
-@recorded(replace(_COUNTED, column="rank", reads_row=True), built_in=False)
-def rank(
-    column: Input | None = None, method: str = "average", *, pct: bool = False
-) -> RankOperator:
+@recorded(replace(_COUNTED, column="rank", reads_row=True, events=False), built_in=False)
+def rank(column: Input | None = None, method: str = "average", *, pct: bool = False) -> RankOperator:
     """Return the rank of a row's own value among the values of its window, from 1.
 
     Equal values share a rank: the average of their places, or the smallest (`method="min"`) or the
     largest of them (`method="max"`), as in pandas. `pct=True` divides by the number of values. A
     value that is not in the window has the rank that it would have there. Use it in `sf.rolling`,
-    with one result per row. State: about 32 bytes per value; O(log n) per step.
+    with one result per row. It has no associative combine, so the values are kept sorted. State:
+    about 32 bytes per value; O(log n) per step.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> table = pa.table({"t": [1, 2, 3], "x": [5.0, 9.0, 7.0]})

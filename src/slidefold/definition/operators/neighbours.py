@@ -45,11 +45,11 @@ def _ratio_change(over: Over, definition: Rolling) -> Node:
     return Call("subtract", (Call("divide", _before(over, definition)), Literal(1.0)))
 
 
-@recorded(Record(expands=_lag, own_window=True), built_in=False)
+@recorded(Record(expands=_lag, own_window=True, events=False), built_in=False)
 def lag(column: Input | None = None, n: int = 1) -> Over:
     """Return the value n rows before, also if it is null; null if there is no such row.
 
-    It takes no `over`. Rows of equal time are in the order that `order=` sets.
+    It takes no `over`. Rows of equal time are in the order that `order=` sets. Computed from `nth`.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> table = pa.table({"t": [1, 2, 3], "x": [5.0, 9.0, 7.0]})
@@ -59,11 +59,11 @@ def lag(column: Input | None = None, n: int = 1) -> Over:
     return _over("lag", column, n)
 
 
-@recorded(Record(expands=_change, own_window=True), built_in=False)
+@recorded(Record(expands=_change, own_window=True, events=False), built_in=False)
 def change(column: Input | None = None, n: int = 1) -> Over:
     """Return the difference to the value n rows before: numbers, times or durations.
 
-    It takes no `over`.
+    It takes no `over`. Computed from `nth`.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> table = pa.table({"t": [1, 2, 3], "x": [5.0, 9.0, 7.0]})
@@ -73,11 +73,11 @@ def change(column: Input | None = None, n: int = 1) -> Over:
     return _over("change", column, n)
 
 
-@recorded(Record(expands=_ratio_change, own_window=True), built_in=False)
+@recorded(Record(expands=_ratio_change, own_window=True, events=False), built_in=False)
 def ratio_change(column: Input | None = None, n: int = 1) -> Over:
     """Return the relative change since the value n rows before: 0.1 for 10% more.
 
-    It takes no `over`.
+    It takes no `over`. Computed from `nth`.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> table = pa.table({"t": [1, 2, 3], "x": [5.0, 10.0, 5.0]})

@@ -198,13 +198,14 @@ def _given(operator: Operator) -> Any:
     return dict(operator.params)["half_life"]
 
 
-@recorded(Record(expands=_counted, example=(("half_life", 1),)), built_in=False)
+@recorded(Record(expands=_counted, events=False, example=(("half_life", 1),)), built_in=False)
 def decayed_count(
     ts: Input | None = None, *, half_life: float | str | timedelta | np.timedelta64
 ) -> Operator:
     """Count rows, each with a weight that halves with every `half_life` of age.
 
-    Ages are those of `decayed_sum`, and so is `half_life`.
+    Ages are those of `decayed_sum`, and so is `half_life`. Computed from `decayed_sum`, and from
+    `max` of the times.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> counted = sf.decayed_count("t", half_life=10).over(sf.time(100))

@@ -10,7 +10,7 @@ from slidefold.definition.operators.base import Operator, columns_of, whole_of
 from slidefold.definition.operators.record import Record
 from slidefold.errors import OperatorError
 
-_PER = Record(types=("any",), column="per", middle="whole", grows=True)
+_PER = Record(types=("any",), column="per", middle="whole", grows=True, events=False)
 
 
 @dataclass(frozen=True, repr=False)

@@ -39,6 +39,7 @@ class Record:
     plain: tuple[str, ...] = ()  # types that native code takes without their usual conversion
     rows: bool = False  # whether it counts rows if it has no column
     never_null: bool = False  # whether an empty window has a result that is not null
+    events: bool = True  # whether it folds single events; if not, it is for definitions only
 
     # ---- in definitions
     expands: Callable[..., Any] | None = None  # makes it an expression of other operators

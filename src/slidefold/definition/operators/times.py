@@ -70,13 +70,13 @@ def _longest_gap(over: Over, definition: Rolling) -> Node | None:
     return Result(replace(over, operator=replace(over.operator, columns=(definition.on,))))
 
 
-@recorded(Record(expands=_since_last, rows=True), built_in=False)
+@recorded(Record(expands=_since_last, rows=True, events=False), built_in=False)
 def since_last(column: Input | None = None) -> Operator:
     """Return the time from the last row of a window to the end of the window, as a duration.
 
     With a column, only rows count that have a value there. With `closed="left"` it is the time
     since the row before: `sf.since_last().over("30d", closed="left")`. If times are numbers, so is
-    the result.
+    the result. Computed from `max` of the times.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> table = pa.table({"t": [1, 2, 9]})
@@ -87,11 +87,12 @@ def since_last(column: Input | None = None) -> Operator:
     return Operator("since_last", columns_of(column) if column is not None else ())
 
 
-@recorded(Record(expands=_since_first, rows=True), built_in=False)
+@recorded(Record(expands=_since_first, rows=True, events=False), built_in=False)
 def since_first(column: Input | None = None) -> Operator:
     """Return the time from the first row of a window to the end of the window, as a duration.
 
     With a column, only rows count that have a value there. If times are numbers, so is the result.
+    Computed from `min` of the times.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> table = pa.table({"t": [1, 2, 9]})
