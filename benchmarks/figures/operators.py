@@ -59,7 +59,7 @@ _COLUMNS = {
 }
 _OPTIONS: dict[str, dict[str, Any]] = {
     "histogram": {"edges": [0.5 + i / 16 for i in range(17)]},
-    **dict.fromkeys(("decayed_mean", "decayed_sum", "decayed_count"), {"half_life": 100.0}),
+    **{key: {"half_life": 100.0} for key in ("decayed_mean", "decayed_sum", "decayed_count")},
     "most_frequent": {"k": 3},
     "nth": {"n": 5},
     "quantile": {"q": 0.9},

@@ -52,6 +52,9 @@ def test_it_is_explained_and_documented() -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_a_mistake_in_its_name_leads_to_it() -> None:
-    wrong: Any = {"on": "t", "columns": {"s": {"operator": "lopsidednes", "columns": "x", "over": 3}}}
+    wrong: Any = {
+        "on": "t",
+        "columns": {"s": {"operator": "lopsidednes", "columns": "x", "over": 3}},
+    }
     with pytest.raises(sf.errors.DefinitionError, match="did you mean 'lopsidedness'"):
         sf.Rolling.from_dict(wrong)

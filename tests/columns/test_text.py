@@ -77,7 +77,7 @@ def test_every_operator_is_printed_short(name: str) -> None:
     columns = ("x", "y") if name in pair else ("x",)
     options: dict[str, dict[str, Any]] = {
         "histogram": {"edges": [0.0, 1.0]},
-        **dict.fromkeys(("decayed_mean", "decayed_sum", "decayed_count"), {"half_life": 2.0}),
+        **{key: {"half_life": 2.0} for key in ("decayed_mean", "decayed_sum", "decayed_count")},
     }
     needed = options.get(name, {})
     operator = NAMED[name](*columns, **needed)

@@ -140,20 +140,20 @@ WRONG_DEFINITIONS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lag of 0 rows": (lambda: sf.lag("x", 0), OperatorError, "n >= 1"),
     "a lag over a window": (lambda: sf.lag("x").over("1h"), AttributeError, "over"),  # type: ignore[attr-defined]
     "a condition in a window": (
-        lambda: sf.Window(sf.sum("x").where("p"), 3), OperatorError, "use it in sf.rolling"),
+        lambda: sf.Window(sf.sum("x").where("p"), 3), OperatorError, "with sf.rolling"),
     "an expression in a window": (
-        lambda: sf.Window(SUM(sf.col("x") * 2), 3), OperatorError, "use it in sf.rolling"),
+        lambda: sf.Window(SUM(sf.col("x") * 2), 3), OperatorError, "with sf.rolling"),
     "a condition in a struct in a window": (
         lambda: sf.Window(sf.struct(n=sf.sum("x").where("p")), 3), OperatorError, "sf.rolling"),
     "a condition in an algorithm": (
-        lambda: DabaLite(sf.sum("x").where("p")), OperatorError, "use it in sf.rolling"),
+        lambda: DabaLite(sf.sum("x").where("p")), OperatorError, "with sf.rolling"),
     "a condition in a tree": (
-        lambda: Fiba(sf.sum("x").where("p")), OperatorError, "use it in sf.rolling"),
+        lambda: Fiba(sf.sum("x").where("p")), OperatorError, "with sf.rolling"),
     "a condition in keyed windows": (
         lambda: KeyedWindows(sf.sum("x").where("p"), sf.time(3)), OperatorError, "sf.rolling"),
-    "a rank in a window": (lambda: sf.Window(sf.rank(), 3), OperatorError, "use it in sf.rolling"),
+    "a rank in a window": (lambda: sf.Window(sf.rank(), 3), OperatorError, "with sf.rolling"),
     "since_last in a window": (
-        lambda: sf.Window(sf.since_last(), 3), OperatorError, "use it in sf.rolling"),
+        lambda: sf.Window(sf.since_last(), 3), OperatorError, "with sf.rolling"),
     "decayed_count in a window": (
         lambda: sf.Window(sf.decayed_count(half_life=1), 3), OperatorError, "sf.rolling"),
     "a lag in a window": (lambda: sf.Window(sf.lag("x"), 3), OperatorError, "expected an operator"),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import slidefold as sf
 from slidefold.definition.windows import counted
-from slidefold.errors import ResultOverflowError
+from slidefold.errors import DefinitionError, ResultOverflowError
 from slidefold.live.engine import Engine
 from slidefold.live.slices import FEWEST_ENDS, Grid, Sliced
 
@@ -165,3 +165,18 @@ def test_columns_that_slices_cannot_have_leave_all_to_the_rows() -> None:
     ):
         definition = sf.rolling(on="t", every=every, columns=columns)
         assert slices_of(definition).rest is definition
+
+
+def test_local_days_have_no_slices() -> None:
+    """Columns of nulls are not native, and local days differ in length."""
+    hours = np.arange(0, 40 * 24, 5)
+    times = np.datetime64("2025-03-10T00:00:00", "s") + hours * np.timedelta64(3600, "s")
+    table = pa.table({"t": pa.array(times), "x": pa.nulls(len(times))})
+    columns: Any = {"n": sf.count().over("14d"), "none": sf.count("x").over("2d")}
+    definition = sf.rolling(on="t", every="1d", zone="Europe/Berlin", columns=columns)
+    live = definition.live(lateness="1h")
+    found = pa.concat_tables([live.feed(table.slice(i, 9)) for i in range(0, len(table), 9)])
+    assert pa.concat_tables([found, live.finish()]).equals(definition.run(table))
+    filled = sf.rolling(on="t", every="1d", fill=True, columns=columns)
+    with pytest.raises(DefinitionError, match="fill= in order of arrival need"):
+        filled.live(lateness="1h").feed(table)

@@ -16,10 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 import slidefold as sf
-from slidefold.definition.operators import NAMED, Operator
-from tests.matrix import comparing, oracle, sketched
+from slidefold.definition.operators import NAMED, RECORDS, Operator
+from tests.matrix import asked, comparing, oracle, sketched, tallied
+from tests.matrix.asked import Asked
 from tests.matrix.comparing import Check, same
 from tests.matrix.values import FLOAT, INT, TEXT, Kind
+from tests.matrix.windows import Length, Window
 from tests.support.declared_operators import OPTIONS, LongestRise
 
 Fold = Callable[[Any, Any], Any]
@@ -41,15 +43,25 @@ class Case:
     empty: Any = None  # the result where there is nothing to fold
     type_of: Callable[[Kind], Any] | None = None  # of the result, where the documentation says so
     parts: tuple[tuple[str, Case], ...] = ()
+    asks: Callable[[Asked, Kind], Any] | None = None  # instead of `fold`, if that does not do
+    own: Window | None = None  # its window, if it has one already
+    reads_row: bool = False  # so that `every=` does not take it
+    spans: bool = False  # whether results are spans of time
+    events: bool = True  # whether `sf.Window` folds it
+
+    @property
+    def grows(self) -> bool:
+        """Whether its state grows with the number of rows, so that no lifetime window takes it."""
+        return self.registered in RECORDS and RECORDS[self.registered].grows
 
     def kinds(self, kind: Kind) -> tuple[Kind, ...]:
         """Return the types of the columns, where that under test is `kind`."""
         return tuple(_FIXED.get(name, kind) for name in self.columns)
 
-    def over_columns(self) -> Operator:
-        """Return the operator over the columns of a table."""
-        made: Operator = self.make(*self.columns)
-        return made
+    def over(self, window: Window, length: Length) -> Any:
+        """Return the operator over the columns of a table and a window."""
+        made = self.make(*self.columns)
+        return made if self.own else window.over(made, length)
 
     def live(self, kind: Kind) -> Operator:
         """Return the operator of events; column names say what is not counted."""
@@ -85,7 +97,13 @@ class Case:
         if type(got) is type(expected) and got is not None and got == expected:
             return True
         there = [row for row in rows if None not in row]
-        if got is None or expected is None or not there or not self.columns:
+        if self.check is tallied.near_weighted:
+            return tallied.near_weighted(got, expected, there)
+        if got is None or expected is None:
+            return same(got, expected)
+        if self.asks is not None:
+            return self.check(got, expected, [row[0] for row in there if row])
+        if not there or not self.columns:
             return same(got, expected)
         values: Any = [row[0] for row in there]
         if len(self.columns) == 2:
@@ -119,6 +137,10 @@ def _listed(kind: Kind) -> Any:
 
 def _fixed(arrow: Any) -> Callable[[Kind], Any]:
     return lambda kind: None if kind.family == "null" else arrow
+
+
+def _always(arrow: Any) -> Callable[[Kind], Any]:
+    return lambda kind: arrow
 
 
 def _pairs(name: str, fold: Any, check: Check, **said: Any) -> list[Case]:
@@ -189,8 +211,17 @@ def _adding() -> list[Case]:
         cases += _pairs("covariance", covariance, comparing.near_product, ddof=ddof)
     cases += _pairs("correlation", oracle.correlation, comparing.near_one)
     cases += _pairs("trend", oracle.trend, comparing.near_slope)
-    decayed = partial(oracle.decayed_mean, half_life=10.0)
-    return cases + _pairs("decayed_mean", decayed, comparing.near_mean, half_life=10.0)
+    cases += _pairs("weighted_mean", tallied.weighted, tallied.near_weighted)
+    for name, fold, check in (
+        ("decayed_mean", oracle.decayed_mean, comparing.near_mean),
+        ("decayed_sum", tallied.decayed_sum, comparing.near_sum),
+    ):
+        cases += _pairs(name, partial(fold, half_life=10.0), check, half_life=10.0)
+    double = _fixed(pa.float64())
+    for name, power in (("skewness", 3), ("kurtosis", 4)):
+        shape = partial(tallied.shape, power=power)
+        cases.append(_simple(name, shape, tallied.near_shape, type_of=double))
+    return cases
 
 
 def _comparing() -> list[Case]:
@@ -228,6 +259,81 @@ def _comparing() -> list[Case]:
     ]
 
 
+def _counting() -> list[Case]:
+    frequent = [
+        Case(
+            f"most_frequent {k}",
+            "most_frequent",
+            _keeps(sf.most_frequent, k=k),
+            partial(tallied.most_frequent, k=k),
+            type_of=tallied.frequent_type,
+        )
+        for k in (1, 3)
+    ]
+    return [
+        _simple("distinct", tallied.distinct, type_of=_fixed(pa.int64())),
+        _simple("mode", tallied.mode, type_of=oracle.compared_type),
+        _simple("entropy", tallied.entropy, comparing.relative, type_of=_fixed(pa.float64())),
+        *frequent,
+    ]
+
+
+def _asked(name: str, make: Any, columns: tuple[str, ...], fold: Any, **more: Any) -> Case:
+    """Return an operator that looks at the row that asks, or at the end of the window."""
+    return Case(name, name.split()[0], make, _nothing, columns, asks=fold, events=False, **more)
+
+
+def _nothing(values: Any, kind: Any) -> None:
+    raise AssertionError("the values of the window are not enough")
+
+
+def _asking() -> list[Case]:
+    faded: Any = {"half_life": 10.0}
+    near_sum, near_count = comparing.near_sum, comparing.relative
+    cases = [
+        _asked("since_last", sf.since_last, (), asked.since_last, spans=True),
+        _asked("since_first", sf.since_first, (), asked.since_first, spans=True),
+        _asked("longest_gap", sf.longest_gap, (), asked.longest_gap, spans=True),
+        _asked(
+            "decayed_sum of ages",
+            lambda x: sf.decayed_sum(x, "t", **faded),
+            ("x",),
+            partial(asked.decayed_sum, **faded),
+            check=near_sum,
+        ),
+        _asked(
+            "decayed_count",
+            lambda: sf.decayed_count("t", **faded),
+            (),
+            partial(asked.decayed_count, **faded),
+            check=near_count,
+        ),
+    ]
+    for name, fold in (("since_last", asked.since_last), ("since_first", asked.since_first)):
+
+        def with_values(at: Asked, kind: Kind, fold: Any = fold) -> Any:
+            return fold(at, kind, "x")
+
+        cases.append(_asked(f"{name} x", getattr(sf, name), ("x",), with_values, spans=True))
+    for method, pct in (("average", False), ("min", False), ("max", False), ("average", True)):
+        made = partial(sf.rank, method=method, pct=pct)
+        placed = partial(asked.rank, method=method, pct=pct)
+        label = f"rank {method}{' pct' if pct else ''}"
+        double = _always(pa.float64())
+        cases.append(_asked(label, made, ("x",), placed, reads_row=True, type_of=double))
+    for n in (1, 3):
+        own: Any = {"own": Window("rows", n, "left"), "reads_row": True}
+        for name, fold, check, kind in (
+            ("lag", asked.lag, same, oracle.pick_type),
+            ("change", asked.change, same, None),
+            ("ratio_change", asked.ratio_change, asked.near_ratio, _always(pa.float64())),
+        ):
+            made, folded = partial(getattr(sf, name), n=n), partial(fold, n=n)
+            case = _asked(f"{name} {n}", made, ("x",), folded, check=check, type_of=kind, **own)
+            cases.append(case)
+    return cases
+
+
 def _telling_order() -> list[Case]:
     cases = [
         _simple("first", lambda values, _: values[0], type_of=oracle.pick_type),
@@ -237,6 +343,7 @@ def _telling_order() -> list[Case]:
         _simple("collect", lambda values, _: [*values], type_of=_listed),
         _simple("collect_distinct", oracle.distinct, type_of=_listed),
         _simple("concat", lambda values, _: "".join(values), type_of=oracle.text_type),
+        Case("longest_gap x", "longest_gap", sf.longest_gap, tallied.longest_gap),
     ]
     for name in ("first", "last", "collect"):
         case = next(case for case in cases if case.name == name)
@@ -300,7 +407,9 @@ def _combined() -> list[Case]:
 CASES: tuple[Case, ...] = (
     *_adding(),
     *_comparing(),
+    *_counting(),
     *_telling_order(),
+    *_asking(),
     *_looking(),
     *_sketching(),
     *_combined(),

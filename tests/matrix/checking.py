@@ -11,6 +11,8 @@ import pyarrow as pa
 
 import slidefold as sf
 from slidefold.errors import ResultOverflowError, SlidefoldError
+from tests.matrix import asked
+from tests.matrix.asked import Asked
 from tests.matrix.cases import Case
 from tests.matrix.engines import ENGINES
 from tests.matrix.oracle import OVERFLOW
@@ -22,6 +24,8 @@ Cell = tuple[Case, Window]
 TOGETHER = 128  # cells in one definition
 # What a user's operator returns is known from its results alone, unless it declares it.
 UNDECLARED = "user plain"
+# The differences of dates are durations.
+DIFFERENCES = ("range", "longest_gap", "change")
 TYPES: dict[tuple[str, str], tuple[str, str]] = {}  # of results, where they were first seen
 
 
@@ -34,12 +38,20 @@ class Checker:
     folded: dict[Any, Any] = field(default_factory=dict)
     known: dict[Any, Any] = field(default_factory=dict)  # what is expected of cells
 
-    def results(self, cell: Cell, held: Sequence[Row]) -> tuple[Any, list[tuple[Any, ...]]]:
-        """Return the result over these rows, and what was folded."""
+    def results(
+        self, cell: Cell, held: Sequence[Row], row: Row | None, end: int
+    ) -> tuple[Any, list[tuple[Any, ...]]]:
+        """Return the result over these rows, and what was folded.
+
+        `row` is the row that asks, None with `every=`; `end` is where the window ends.
+        """
         case, window = cell
+        rows = [tuple(row[name] for name in case.columns) for row in held]
+        if case.asks is not None:
+            at = Asked([*held], row, end, self.data.clock, window.least or 1)
+            return case.asks(at, self.data.kind), rows
         key = (case.name, window.least, tuple(row["id"] for row in held))
         if key not in self.folded:
-            rows = [tuple(row[name] for name in case.columns) for row in held]
             self.folded[key] = case.result(rows, self.data.kind, window.least or 1), rows
         return self.folded[key]  # type: ignore[no-any-return]
 
@@ -71,10 +83,7 @@ class Checker:
     def definition(self, cells: Sequence[Cell], slide: Slide | None) -> sf.Rolling:
         """Return the definition of cells; with `every`, its largest window comes along."""
         length = self.data.length
-        columns = {
-            f"c{i}": window.over(case.over_columns(), length)
-            for i, (case, window) in enumerate(cells)
-        }
+        columns = {f"c{i}": case.over(window, length) for i, (case, window) in enumerate(cells)}
         said = {} if slide is None else slide.said(length)
         if slide is not None:
             for i, window in enumerate(slide.windows):
@@ -85,10 +94,10 @@ class Checker:
         order = self.data.ties
         return sf.rolling(on="t", by=self.data.by, order=order, columns=columns, **said)
 
-    def refusal(self, engine: str, cell: Cell) -> str:
+    def refusal(self, engine: str, cell: Cell, slide: Slide | None = None) -> str:
         """Return what is wrong with how a cell is refused, empty if nothing."""
         try:
-            self._run(engine, [cell], None)
+            self._run(engine, [cell], slide)
         except SlidefoldError as error:
             said = str(error)
             return "" if said and "\n" not in said else self._said(engine, cell, None, repr(said))
@@ -100,7 +109,9 @@ class Checker:
         return ENGINES[engine](self.definition(cells, slide), self.data)
 
     def _groups(self, cells: Sequence[Cell], slide: Slide | None) -> list[list[Row]]:
-        used = [name for case, window in cells for name in (*case.columns, *_looks(window))]
+        used = [
+            name for case, window in cells for name in (*case.columns, *_looks(case.own or window))
+        ]
         if slide is not None:
             used += [name for window in slide.windows for name in _looks(window)]
         used.append("id")
@@ -117,19 +128,27 @@ class Checker:
         groups = self._groups(cells, slide)
         if slide is None:
             by_row: dict[int, list[Any]] = defaultdict(list)
-            needed = {window for _, window in cells}
+            needed = {case.own or window for case, window in cells}
             windows = {window: [frames(window, group) for group in groups] for window in needed}
             for cell in cells:
-                for group, each in zip(groups, windows[cell[1]], strict=True):
+                for group, each in zip(groups, windows[cell[0].own or cell[1]], strict=True):
                     for row, held in zip(group, each, strict=True):
-                        by_row[row["id"]].append(self.results(cell, held))
+                        end = cell[1].end(row["t"])
+                        by_row[row["id"]].append(self.results(cell, held, row, end))
             return by_row
         found: dict[Any, list[Any]] = {}
         place = [slide.windows.index(window) for _, window in cells]
         for group in groups:
             key = tuple(_key(group[0][name]) for name in self.data.by)
             found[key] = [
-                (start, end, [self.results(c, held[p]) for c, p in zip(cells, place, strict=True)])
+                (
+                    start,
+                    end,
+                    [
+                        self.results(c, held[p], None, c[1].end(end))
+                        for c, p in zip(cells, place, strict=True)
+                    ],
+                )
                 for start, end, held in slides(slide, group)
             ]
         return found
@@ -175,7 +194,9 @@ class Checker:
 
     def _read(self, cell: Cell, column: Any) -> list[Any]:
         """Return a column as the oracle reads it; days apart are a duration."""
-        if cell[0].registered == "range" and pa.types.is_date32(self.data.kind.arrow):
+        if cell[0].spans:
+            return asked.spans(column)
+        if cell[0].registered in DIFFERENCES and pa.types.is_date32(self.data.kind.arrow):
             steps = 86400 * int(steps_per_second(column.type) or 0)
             return [None if value is None else value / steps for value in read(column)]
         return read(column)
@@ -211,7 +232,10 @@ class Checker:
         label = f"{where} {cell[1]} {self.data.label}"
         if case.name == UNDECLARED and got == pa.null():
             return ""
-        first, seen = TYPES.setdefault((case.name, kind.name), (str(got), label))
+        of = kind.name
+        if case.spans:  # a delay is in microseconds
+            of = f"{self.data.clock} {cell[1].delay > 0 or cell[1].kind == 'ahead'}"
+        first, seen = TYPES.setdefault((case.name, of), (str(got), label))
         if str(got) != first:
             return f"gives {got}, but {first} in {seen}"
         due = case.type_of(kind) if case.type_of and "x" in case.columns else None

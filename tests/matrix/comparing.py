@@ -29,7 +29,7 @@ def same(got: Any, expected: Any, values: Values = ()) -> bool:
     if isinstance(expected, float) and math.isnan(expected):
         return isinstance(got, float) and math.isnan(got)
     if isinstance(expected, int | float | Decimal | Fraction):
-        return isinstance(got, int | float | Decimal) and bool(
+        return isinstance(got, int | float | Decimal | Fraction) and bool(
             Fraction(got) == expected if finite(got) and finite(expected) else got == expected
         )
     return type(got) is type(expected) and bool(got == expected)

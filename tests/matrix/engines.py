@@ -48,7 +48,7 @@ def read(definition: sf.Rolling, data: Data) -> Any:
     """Run over a reader of small batches, folded a few rows at a time."""
     table = data.table(data.rows)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=3))
-    if definition.slide is not None:
+    if definition.slide is not None or any(window.ahead for window in definition.windows):
         return definition.run(reader).read_all()
     return run_reader(definition, reader, chunk=4).read_all()
 

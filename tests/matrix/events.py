@@ -16,6 +16,8 @@ from tests.matrix.windows import PER_ROW, Row, Window, frames
 
 LATENESS = 3
 _DAY = 86_400_000_000  # microseconds
+# Native code gives these for an empty window, where all engines of tables give null.
+EMPTY = {"distinct": 0}
 WINDOWS = tuple(w for w in PER_ROW if w.kind in ("rows", "time") and w.least is None)
 
 
@@ -50,7 +52,7 @@ def _pushed(made: Any, case: Case, kind: Kind, window: Window, row: Row, held: l
         return None
     if case.registered == "m4":
         return dict(zip(("first", "last", "min", "max"), got, strict=True))
-    if case.registered == "range" and kind.family == "date":
+    if case.registered in ("range", "longest_gap") and kind.family == "date":
         return got / _DAY
     if case.registered in ("bloom", "count_min"):
         there = [_event(case, kind, r) for r in held if r["x"] is not None]
@@ -70,6 +72,8 @@ def check(case: Case, data: Data, window: Window, late: bool) -> str:
             seen = _seen(window, rows[: i + 1])
             held = [tuple(r[name] for name in case.columns) for r in seen]
             due = case.result(held, kind)
+            if case.name in EMPTY and not any(None not in row for row in held):
+                due = EMPTY[case.name]
             try:
                 got = _pushed(made, case, kind, window, row, seen)
             except ResultOverflowError as error:

@@ -23,17 +23,29 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "geomean": (*_TIMES, *_WORDS),
     "relative_variation": (*_TIMES, *_WORDS),
     "var": (*_TIMES, *_WORDS),
+    "skewness": (*_TIMES, *_WORDS),
+    "kurtosis": (*_TIMES, *_WORDS),
+    "weighted_mean": (*_TIMES, *_WORDS),
+    "ratio_change": ("bool", "date", "timestamp", *_WORDS, "decimal256(50,3)"),
+    # A difference: of truths and words there is none.
+    "change": ("bool", *_WORDS, "decimal256(50,3)"),
+    "longest_gap x": ("bool", *_FLOATS, *_WORDS),
+    # An expression of `x`.
+    "since_last x": ("decimal256(50,3)",),
+    "since_first x": ("decimal256(50,3)",),
+    "decayed_sum of ages": (*_TIMES, *_WORDS, "decimal256(50,3)"),
     "std": (*_TIMES, *_WORDS),
     "histogram": (*_TIMES, *_WORDS),
     "moments": (*_TIMES, *_WORDS),
     "any": (*_TIMES, *_WORDS),
     "all": (*_TIMES, *_WORDS),
-    "user declared": (*_TIMES, *_WORDS),
+    "user declared": _WORDS,
     # Beside a column of numbers, times count in seconds.
     "covariance": _WORDS,
     "correlation": _WORDS,
     "trend": _WORDS,
     "decayed_mean": _WORDS,
+    "decayed_sum": _WORDS,
     # There is nothing between two words.
     "median linear": _WORDS,
     "quantile 0.25 linear": _WORDS,
@@ -54,13 +66,23 @@ EVENTS_REFUSED: dict[str, tuple[str, ...]] = {
     # Sums and ranges of these need more than 64 bits event by event; columns have room.
     "sum": ("uint64", "decimal128(30,6)"),
     "range": ("uint64", "decimal128(30,6)"),
+    "longest_gap x": ("uint64",),
     # Only floats round; over columns the sums of other types are exact all the same.
     "sum compensated": ("bool", "int", "float32", "decimal", "duration"),
     # An event has no type of its own: these operators know Python's bools, ints and floats.
     "any": ("uint64", "decimal"),
     "all": ("uint64", "decimal"),
     "theta": ("decimal", *_TIMES),
-    "user declared": ("decimal",),
+    "user declared": ("decimal", *_TIMES),
+}
+# What only rows in order of arrival refuse: expressions there need types that native code reads.
+LIVE_REFUSED: dict[str, tuple[str, ...]] = {
+    "rank": ("decimal128(30,6)", "decimal256(50,3)", "null"),
+    "decayed_sum of ages": ("decimal128(30,6)", "null"),
+    "since_last x": ("null",),
+    "since_first x": ("null",),
+    "change": ("null",),
+    "ratio_change": ("null",),
 }
 EVENTS_TAKEN: dict[str, tuple[str, ...]] = {
     # A model of events gives labels back as they were; a column of models has integers or strings.
@@ -68,15 +90,17 @@ EVENTS_TAKEN: dict[str, tuple[str, ...]] = {
 }
 # Values that are refused though their type is taken: integers from 2**63 on.
 TOO_LARGE: dict[str, tuple[str, ...]] = {
-    "columns": ("naive_bayes",),
+    "columns": ("naive_bayes", "change", "ratio_change", "longest_gap"),
     "events": ("bit_and", "bit_or", "bit_xor"),
 }
 # The first column of these pairs takes no times.
-_NO_TIMES_FIRST = ("covariance", "correlation", "trend", "decayed_mean")
+_NO_TIMES_FIRST = ("covariance", "correlation", "trend", "decayed_mean", "decayed_sum")
 
 
-def refused(case: Case, kind: Kind) -> bool:
+def refused(case: Case, kind: Kind, engine: str = "") -> bool:
     """Tell whether an operator does not take columns of a type."""
+    if engine == "live" and _listed(LIVE_REFUSED, case, kind):
+        return True
     times = case.registered in _NO_TIMES_FIRST and case.columns[0] == "x"
     return _listed(REFUSED, case, kind) or (times and kind.family in _TIMES)
 

@@ -18,7 +18,7 @@ from tests.matrix.engines import ENGINES
 from tests.matrix.refusals import refused, refused_events, too_large
 from tests.matrix.tables import Data, chosen
 from tests.matrix.values import KINDS, NULLS, Kind
-from tests.matrix.windows import PER_ROW, SLIDES
+from tests.matrix.windows import FAR, FAR_SLIDES, PER_ROW, SLIDES
 
 # Nulls and keys: each of both with and without the other.
 DATA = (
@@ -41,13 +41,18 @@ of_slid = pytest.mark.parametrize(("nulls", "key"), SLID, ids=lambda said: said.
 exhaustive = [pytest.mark.exhaustive, pytest.mark.slow]
 
 
-def taken(kind: Kind, nulls: str) -> list[Case]:
+def taken(kind: Kind, nulls: str, engine: str) -> list[Case]:
     """Return the operators that must give results over such a column."""
     return [
         case
         for case in CASES
-        if not refused(case, kind) and not too_large(case, kind, nulls, "columns")
+        if not refused(case, kind, engine) and not too_large(case, kind, nulls, "columns")
     ]
+
+
+def slid(kind: Kind, nulls: str, engine: str) -> list[Case]:
+    """Return those of them that `every=` takes."""
+    return [case for case in taken(kind, nulls, engine) if not case.reads_row]
 
 
 def pick(options: Any, *words: object) -> Any:
@@ -76,7 +81,7 @@ def test_sample(kind: Kind) -> None:
     cells: dict[Any, list[Cell]] = defaultdict(list)
     for case in CASES:
         scenario = pick(scenarios, kind, case)
-        if case in taken(kind, scenario[0]):
+        if case in taken(kind, scenario[0], scenario[2]):
             cells[scenario].append((case, pick(PER_ROW, kind, case, "window")))
     wrong = []
     for (nulls, key, engine), of in cells.items():
@@ -91,9 +96,50 @@ def test_sample_of_slides(kind: Kind) -> None:
     wrong = []
     for engine in ("columns shuffled", "live"):
         slide = pick(SLIDES, kind, engine)
-        cells = [(case, pick(slide.windows, kind, case)) for case in taken(kind, nulls)]
+        cells = [(case, pick(slide.windows, kind, case)) for case in slid(kind, nulls, engine)]
         wrong += checker.check(engine, cells, slide)
     fail_on(wrong)
+
+
+def far_cells(case: Case, engine: str, windows: Any = FAR) -> list[Cell]:
+    """Return the cells of an operator over windows that are far from the row."""
+    return [
+        (case, window)
+        for window in windows
+        if not (case.grows and window.kind == "lifetime")
+        and not (engine == "live" and window.kind == "ahead")
+    ]
+
+
+@of_kinds
+def test_sample_of_far_windows(kind: Kind) -> None:
+    nulls, key, engine = pick(SCENARIOS, kind, "far")
+    wrong = []
+    for each in {engine, "live"}:
+        cells = [pick(far_cells(case, each), kind, case) for case in taken(kind, nulls, each)]
+        wrong += Checker(Data(kind, nulls, key)).check(each, cells)
+    nulls, key = pick(SLID, kind, "slid far")
+    checker = Checker(Data(kind, nulls, key))
+    for each in ("columns shuffled", "live"):
+        slide = pick(FAR_SLIDES, kind, each)
+        cases = slid(kind, nulls, each)
+        cells = [pick(far_cells(case, each, slide.windows), kind, case) for case in cases]
+        wrong += checker.check(each, cells, slide)
+    fail_on(wrong)
+
+
+def test_refusals_of_far_windows() -> None:
+    checker = Checker(Data(KINDS[0], "some", "int key"))
+    wrong = [
+        checker.refusal(engine, (case, window))
+        for case in CASES
+        for window in FAR
+        for engine in ("columns in order", "live")
+        if not refused(case, KINDS[0], engine)
+        and case.own is None
+        and (case, window) not in far_cells(case, engine)
+    ]
+    fail_on([said for said in wrong if said])
 
 
 @of_events
@@ -101,6 +147,8 @@ def test_sample_of_events(kind: Kind) -> None:
     wrong = []
     for case in CASES:
         nulls, window = pick(NULLS, kind, case), pick(events.WINDOWS, kind, case, "event")
+        if not case.events:
+            continue
         if not refused_events(case, kind) and not too_large(case, kind, nulls, "events"):
             late = window.kind == "time" and bool(chosen(f"{kind} {case} late", 2))
             wrong.append(events.check(case, Data(kind, nulls, "no key"), window, late))
@@ -116,7 +164,16 @@ def test_refusals(kind: Kind) -> None:
             nulls, key, engine = pick(SCENARIOS, kind, case, "refused")
             window = pick(PER_ROW, kind, case, "refused")
             wrong.append(Checker(Data(kind, nulls, key)).refusal(engine, (case, window)))
-        if kind.dtype is not None and refused_events(case, kind):
+        elif refused(case, kind, "live"):
+            checker = Checker(Data(kind, "some", "int key"))
+            window = pick(PER_ROW, kind, case, "refused")
+            wrong.append(checker.refusal("live", (case, window)))
+        elif case.reads_row:
+            slide = pick(SLIDES, kind, case, "refused")
+            cell = case, pick(slide.windows, kind, case)
+            checker = Checker(Data(kind, "some", "int key"))
+            wrong += [checker.refusal(engine, cell, slide) for engine in ("live", "threads")]
+        if kind.dtype is not None and case.events and refused_events(case, kind):
             wrong.append(events.refusal(case, kind))
     fail_on([said for said in wrong if said])
 
@@ -131,8 +188,11 @@ class TestAll:
     @of_kinds
     def test_rows(self, kind: Kind, nulls: str, key: str) -> None:
         checker = Checker(Data(kind, nulls, key))
-        cells = [(case, window) for case in taken(kind, nulls) for window in PER_ROW]
-        fail_on([said for engine in ENGINES for said in checker.check(engine, cells)])
+        wrong = []
+        for engine in ENGINES:
+            cells = [(case, window) for case in taken(kind, nulls, engine) for window in PER_ROW]
+            wrong += checker.check(engine, cells)
+        fail_on(wrong)
 
     @of_slid
     @of_kinds
@@ -140,8 +200,24 @@ class TestAll:
         checker = Checker(Data(kind, nulls, key))
         wrong = []
         for slide in SLIDES:
-            cells = [(case, window) for case in taken(kind, nulls) for window in slide.windows]
             for engine in ("columns shuffled", "live"):
+                cases = slid(kind, nulls, engine)
+                cells = [(case, window) for case in cases for window in slide.windows]
+                wrong += checker.check(engine, cells, slide)
+        fail_on(wrong)
+
+    @of_data
+    @of_kinds
+    def test_far_windows(self, kind: Kind, nulls: str, key: str) -> None:
+        checker = Checker(Data(kind, nulls, key))
+        wrong = []
+        for engine in ENGINES:
+            cases = taken(kind, nulls, engine)
+            wrong += checker.check(engine, [c for case in cases for c in far_cells(case, engine)])
+        for engine in ("columns shuffled", "live"):
+            for slide in FAR_SLIDES:
+                cases = slid(kind, nulls, engine)
+                cells = [c for case in cases for c in far_cells(case, engine, slide.windows)]
                 wrong += checker.check(engine, cells, slide)
         fail_on(wrong)
 
@@ -149,7 +225,7 @@ class TestAll:
     def test_events(self, kind: Kind) -> None:
         wrong = []
         for case in CASES:
-            if refused_events(case, kind):
+            if not case.events or refused_events(case, kind):
                 continue
             for nulls in NULLS:
                 if too_large(case, kind, nulls, "events"):
@@ -166,7 +242,14 @@ class TestAll:
     def test_refusals(self, kind: Kind, nulls: str, key: str) -> None:
         checker = Checker(Data(kind, nulls, key))
         cells = [
-            (case, pick(PER_ROW, kind, case, nulls, key)) for case in CASES if refused(case, kind)
+            (case, pick(PER_ROW, kind, case, nulls, key))
+            for case in CASES
+            if refused(case, kind, "live")
         ]
-        wrong = [checker.refusal(engine, cell) for cell in cells for engine in ENGINES]
+        wrong = [
+            checker.refusal(engine, cell)
+            for cell in cells
+            for engine in ENGINES
+            if refused(cell[0], kind, engine)
+        ]
         fail_on([said for said in wrong if said])

@@ -18,11 +18,12 @@ Length = Callable[[int], Any]  # steps of the times as a window takes them
 class Window:
     """A window: its kind, its length in steps, which ends are closed, and `min_count`."""
 
-    kind: str  # rows, time, session, delta or punctuated
+    kind: str  # rows, time, ahead, session, delta, punctuated or lifetime
     size: int = 0
     closed: str | None = None
     least: int | None = None
     on: str = "km"
+    delay: int = 0
 
     def over(self, operator: Any, length: Length) -> Any:
         """Return a column of a definition."""
@@ -35,15 +36,25 @@ class Window:
         if self.kind == "rows":
             return sf.rows(self.size, **closed)
         if self.kind == "time":
-            return sf.time(length(self.size), **closed)
+            late: Any = {"delay": length(self.delay)} if self.delay else {}
+            return sf.time(length(self.size), **closed, **late)
+        if self.kind == "ahead":
+            return sf.time(length(self.size), **closed, ahead=True)
+        if self.kind == "lifetime":
+            return sf.lifetime(**closed)
         if self.kind == "session":
             return sf.session(length(self.size))
         if self.kind == "delta":
             return sf.delta(self.size, on=self.on, **closed)
         return sf.punctuated("mark")
 
+    def end(self, time: int) -> int:
+        """Return where it ends, asked for at a time."""
+        return time + self.size if self.kind == "ahead" else time - self.delay
+
     def __str__(self) -> str:
         words = [self.kind, str(self.size or ""), self.closed or ""]
+        words += [f"delay {self.delay}"] if self.delay else []
         return " ".join(filter(None, [*words, f"least {self.least}" if self.least else ""]))
 
 
@@ -60,6 +71,19 @@ PER_ROW: tuple[Window, ...] = (
     Window("punctuated"),
     Window("rows", 5, None, 2),
     Window("time", 4, None, 3),
+)
+
+
+# Windows that end before or after the row's time, or that have no start.
+FAR: tuple[Window, ...] = (
+    Window("time", 4, delay=2),
+    Window("time", 4, "left", delay=1),
+    Window("time", 4, "both", 2, delay=3),
+    Window("lifetime"),
+    Window("lifetime", closed="left"),
+    Window("lifetime", least=3),
+    Window("ahead", 4),
+    Window("ahead", 4, "right", 2),
 )
 
 
@@ -99,6 +123,13 @@ SLIDES: tuple[Slide, ...] = (
     Slide("rows", 3, (Window("punctuated"), Window("rows", 2, "left"), Window("rows", 5, None, 2))),
     Slide("window", 0, (Window("session", 2),)),
     Slide("window", 0, (Window("punctuated"),)),
+)
+
+
+FAR_SLIDES: tuple[Slide, ...] = (
+    Slide("time", 3, (Window("time", 6), Window("time", 6, delay=2), Window("lifetime"))),
+    Slide("time", 3, (Window("time", 4, "right", delay=1), Window("lifetime", closed="right"))),
+    Slide("rows", 2, (Window("lifetime"), Window("time", 4, delay=2), Window("rows", 2))),
 )
 
 
@@ -154,7 +185,15 @@ def frames(window: Window, group: list[Row]) -> list[list[Row]]:
             end = i if window.closed == "left" else i + 1
             found.append(group[max(0, end - window.size) : end])
         elif window.kind == "time":
-            found.append([r for r in group if _inside(r["t"], t - window.size, t, window.closed)])
+            end = window.end(t)
+            found.append(
+                [r for r in group if _inside(r["t"], end - window.size, end, window.closed)]
+            )
+        elif window.kind == "ahead":
+            closed = window.closed or "left"
+            found.append([r for r in group if _inside(r["t"], t, t + window.size, closed)])
+        elif window.kind == "lifetime":
+            found.append([r for r in group if r["t"] < t + (window.closed != "left")])
         elif window.kind == "delta":
             x = row[window.on]
             seen = [r for r in group if r["t"] <= t]
@@ -182,7 +221,8 @@ def slides(slide: Slide, group: list[Row]) -> list[tuple[Any, Any, list[list[Row
     first, last = group[0]["t"], group[-1]["t"]
     step = slide.size
     found = []
-    for m in range((first - shift) // step - 1, (last + largest - shift) // step + 2):
+    past = last + largest + max(window.delay for window in slide.windows)
+    for m in range((first - shift) // step - 1, (past - shift) // step + 2):
         end = m * step + shift
         held = [_ending(window, group, end) for window in slide.windows]
         wide = [
@@ -202,6 +242,9 @@ def _ending(window: Window, group: list[Row], end: int) -> list[Row]:
         return [r for r in group if r["t"] < end or (closed == "right" and r["t"] == end)][
             -window.size :
         ]
+    if window.kind == "lifetime":
+        return [r for r in group if r["t"] < end or (closed == "right" and r["t"] == end)]
+    end = window.end(end)
     return [r for r in group if _inside(r["t"], end - window.size, end, closed)]
 
 

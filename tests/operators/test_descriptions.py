@@ -117,7 +117,7 @@ def test_events_have_no_columns(operator: sf.Operator) -> None:
 
 def test_an_expression_of_operators_is_not_part_of_a_struct() -> None:
     for part in (sf.since_last(), sf.longest_gap("x"), sf.decayed_sum("x", "t", half_life=1)):
-        with pytest.raises(sf.errors.OperatorError, match="struct cannot hold sf.*of its own"):
+        with pytest.raises(sf.errors.OperatorError, match="of its own"):
             sf.struct(n=sf.count(), part=part)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -107,7 +108,7 @@ def _shapes() -> list[Case]:
 
 def longest_gap(values: Sequence[int]) -> int | None:
     """Return the longest distance between neighbours."""
-    gaps = [abs(b - a) for a, b in zip(values, values[1:], strict=False)]
+    gaps = [abs(b - a) for a, b in itertools.pairwise(values)]
     return max(gaps, default=None)
 
 

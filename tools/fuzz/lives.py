@@ -20,7 +20,7 @@ _TYPES = {"f": pa.float64(), "i": pa.int64(), "s": pa.string(), "b": pa.bool_()}
 _TYPES |= {"d": pa.decimal128(12, 2), "w": pa.date32()}
 _PARAMS: dict[str, dict[str, Any]] = {
     "histogram": {"edges": [0, 1, 9]},
-    **dict.fromkeys(("decayed_mean", "decayed_sum", "decayed_count"), {"half_life": 10}),
+    **{key: {"half_life": 10} for key in ("decayed_mean", "decayed_sum", "decayed_count")},
     "bloom": {"bits": 256},
     "count_min": {"epsilon": 0.3},
 }

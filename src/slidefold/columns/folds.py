@@ -376,6 +376,8 @@ def _per(task: Task) -> Any:
 def _gap(task: Task) -> Any:
     """Return the longest gap between neighbours: a duration, or a number if times are numbers."""
     values = plain(task.columns[0])
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.int64())
     if not (is_temporal(values.type) or pa.types.is_integer(values.type)):
         raise task.wrong(0, "times or integers")
     whole = whole_numbers(values)

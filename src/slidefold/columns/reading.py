@@ -88,13 +88,22 @@ def read(task: Task, index: int) -> Any:
     if types.is_boolean(kind):
         truths = record.reads == "truths" and task.operator.dtype == "bool"
         return values.to_numpy(zero_copy_only=False) if truths else whole_numbers(values)
-    # Times count beside values, and where they are only hashed.
-    counts = is_temporal(kind) and record.reads != "labels" and (index > 0 or "str" in takes)
+    counts = is_temporal(kind) and takes_times(task.operator, index)
     if types.is_integer(kind) or counts:
         return whole_numbers(values)
     if (types.is_floating(kind) or types.is_decimal(kind)) and floats:
         return real_numbers(values)
     raise task.wrong(index, _words(takes))
+
+
+def takes_times(operator: Operator, index: int) -> bool:
+    """Tell whether times count as numbers: beside values, and where they are only hashed."""
+    record = operator.record
+    if record.reads == "labels":
+        return False
+    if index > 0 and record.pair:
+        return record.travel("timestamp", True) is not None
+    return index > 0 or "str" in record.types
 
 
 def compared(task: Task, index: int) -> tuple[Array, Restore]:

@@ -91,10 +91,10 @@ class Engine:
         if definition.core is not definition:
             core = run(definition.core, with_derived(definition, empty)).schema
         program = compile_program(definition, empty.schema, core, emit)
-        if program is None and definition.core is not definition:
+        if program is None and _needs_native(definition):
             raise DefinitionError(
-                "expressions and conditions in order of arrival need columns of numbers, strings, "
-                "bytes, times or decimals of up to 18 digits, and no algorithm="
+                "expressions, conditions, ranks and fill= in order of arrival need columns of "
+                "numbers, strings, bytes, times or decimals of up to 18 digits, and no algorithm="
             )
         self.native: Native | None = None
         self._mode: Mode
@@ -285,6 +285,13 @@ class Engine:
             columns.append(column)
             fields.append(field.with_type(column.type))
         return pa.table(columns, schema=pa.schema(fields, self.result.metadata))
+
+
+def _needs_native(definition: Rolling) -> bool:
+    """Tell whether only the native engine runs a definition in order of arrival."""
+    reads_row = any(leaf.operator.record.reads_row for leaf in definition.leaves)
+    made = definition.derived or definition.formulas
+    return bool(made or reads_row or definition.fill)
 
 
 def check_emit(definition: Rolling, emit: str, id: Sequence[str]) -> None:

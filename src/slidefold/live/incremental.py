@@ -105,7 +105,8 @@ def _counted(task: KeyedTask) -> Any:
 def fits(over: Over, kinds: Sequence[Any]) -> bool:
     """Tell whether a column over inputs of these types can be kept by key."""
     reads = _READS.get(over.operator.record.keyed)
-    if reads is None or not over.window.in_time or over.algorithm is not None:
+    ends_now = over.window.in_time and over.window.delay is None
+    if reads is None or not ends_now or over.algorithm is not None:
         return False
     return over.operator.traits.commutative and all(map(reads, kinds))
 

@@ -23,6 +23,7 @@ from slidefold.columns.objects import (
     sketch_bytes,
 )
 from slidefold.columns.per import maps_of
+from slidefold.columns.reading import takes_times
 from slidefold.columns.tally import frequent_lists
 from slidefold.columns.users import own_types, user_column
 from slidefold.columns.values import is_temporal, is_text, steps_per_second
@@ -257,7 +258,7 @@ def _read(build: _Builder, operator: Operator, index: int) -> tuple[int, str]:
         raise _UnsupportedError
     if types.is_boolean(kind):
         return build.stored(name), "bool" if _takes_truths(operator) else "int64"
-    counts = is_temporal(kind) and record.reads != "labels" and (index > 0 or "str" in takes)
+    counts = is_temporal(kind) and takes_times(operator, index)
     if types.is_integer(kind) or counts:
         return build.stored(name), "int64"
     if types.is_floating(kind) and floats:

@@ -74,6 +74,7 @@ class Sliced(Incremental):
         self.sliced = (
             wanted
             and slide.in_time
+            and definition.zone is None  # local days differ in length
             and fit_keys(schema, definition.by)
             and all(fit(over, schema) for over in overs)
         )

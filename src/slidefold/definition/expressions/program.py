@@ -553,7 +553,9 @@ class _Builder:
     # ---- nulls and types
 
     def _is_null(self, node: Call) -> _Value:
-        value = self.value(node.given[0])
+        given = node.given[0]
+        # A value that does not fit in the form of steps is still a value.
+        value = self._raw(given.name) if isinstance(given, Column) else self.value(given)
         return self._step("is_null", node, value, kind=pa.bool_(), words="truth")
 
     def _fill_null(self, node: Call) -> _Value:

@@ -136,7 +136,8 @@ def skewness(column: Input | None = None, *, dtype: str = "float64") -> Operator
     """Compute the skewness of a sample, corrected for bias, as pandas does.
 
     The result is None if there are fewer than 3 values, and 0 if all are equal. States are combined
-    by the pairwise formula. Infinities and NaN give NaN. Commutative. State: 48 bytes.
+    by the pairwise formula. Infinities, NaN, and deviations beyond 1e100, whose third power
+    overflows, give NaN. Commutative. State: 48 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.skewness(), sf.rows(3))
@@ -151,7 +152,8 @@ def kurtosis(column: Input | None = None, *, dtype: str = "float64") -> Operator
     """Compute the excess kurtosis of a sample, corrected for bias, as pandas does.
 
     The result is None if there are fewer than 4 values, and -3 if all are equal. States are
-    combined by the pairwise formula. Infinities and NaN give NaN. Commutative. State: 48 bytes.
+    combined by the pairwise formula. Infinities, NaN, and deviations beyond 1e75, whose fourth
+    power overflows, give NaN. Commutative. State: 48 bytes.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.kurtosis(), sf.rows(4))

@@ -14,13 +14,13 @@ from typing import Any
 from slidefold.definition.operators.base import Input, columns_of, dtype_of, whole_of
 from slidefold.definition.operators.order import QuantileOperator
 from slidefold.definition.operators.record import KEYS, Record, recorded
-from slidefold.definition.operators.travel import as_ordered
+from slidefold.definition.operators.travel import as_values
 from slidefold.errors import OperatorError, nearest
 
 METHODS = ("average", "min", "max")
 _COUNTED = Record(
     types=KEYS,
-    travel=as_ordered,
+    travel=as_values,
     reads="compared",
     algorithm="order_statistics",
     because="it has no associative combine that is smaller than the counts of all values",

@@ -11,7 +11,7 @@ from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, 
 from slidefold.definition.operators import extremes
 from slidefold.definition.operators.base import Input, Operator, columns_of, dtype_of
 from slidefold.definition.operators.record import Record, recorded
-from slidefold.definition.operators.travel import as_range
+from slidefold.definition.operators.travel import as_gap
 from slidefold.definition.windows.durations import nanoseconds
 from slidefold.errors import DefinitionError
 
@@ -105,7 +105,7 @@ def since_first(column: Input | None = None) -> Operator:
 @recorded(
     Record(
         types=("int64",),
-        travel=as_range,
+        travel=as_gap,
         column="gap",
         rows=True,
         expands=_longest_gap,

@@ -83,6 +83,11 @@ def as_range(dtype: str, second: bool) -> Coding | None:
     return Coding("int64", dtype, differences.get(dtype, dtype)) if fits else None
 
 
+def as_gap(dtype: str, second: bool) -> Coding | None:
+    """Travel to a difference of two times, which may be integers."""
+    return as_range(dtype, second) if dtype in (*NARROW, *TIMES) else None
+
+
 @dataclass(frozen=True)
 class Numbers:
     """How numbers travel to operators that add values."""
