@@ -233,7 +233,7 @@ def test_the_help_of_run_has_every_key(tmp_path: Path) -> None:
     for name, reads in (("source", read_source), ("sink", read_sink)):
         table = Table(noted, name, told[name])
         reads(table, tmp_path, "local")
-        assert {*table.known} - {"options"} == {*told[name]}
+        assert {*table.known} - {"options", "schema"} == {*told[name]}
     table = Table(noted, "stream", told["stream"])
     read_stream(table, tmp_path, "local", True)
     assert {*table.known} == {*told["stream"]}

@@ -67,7 +67,7 @@ WRONG_DATA: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: rolling(a=sf.sum("x").where(sf.col("x") + 1).over(W)), ValueTypeError,
         "where takes a condition"),
     "a text as a flag": (
-        lambda: rolling(a=sf.sum("x").where("s").over(W)), ValueTypeError, "where takes a condition"),
+        lambda: rolling(a=sf.sum("x").where("s").over(W)), ValueTypeError, "takes a condition"),
     "a text against a number": (
         lambda: rolling(a=sf.count().where(sf.col("s") > 3).over(W)), ValueTypeError,
         "'s > 3' compares string and int64"),

@@ -67,6 +67,7 @@ def run(
         ever = { operator = "count", over = "lifetime" }
         big  = { operator = "count", where = "price > 100", over = "1h" }
         paid = { operator = "sum", columns = { expr = "price * n" }, over = "1h" }
+        by_venue = { operator = "sum", columns = "price", per = "venue", over = "1h" }
         own  = { operator = "my.module:Name", columns = "price", over = "1d" }
 
         [features.columns.old]  # a long column as its own table
@@ -86,6 +87,12 @@ def run(
         [features.columns.jump] # an expression of windows and other columns
         expr = "mean_1h / typical - 1"
         windows.typical = { operator = "median", columns = "price", over = "1d" }
+
+        [questions]             # results at the times and keys of these rows
+        path = "orders.csv"     # with the keys of [source]
+        known = "arrived"       # count only events that had arrived by then,
+        asked = "asked_at"      # if questions were asked after their time
+        lateness = "10m"        # without those that a stream would drop
 
         [stream]                # for --stream
         watermark = "10m"       # how late rows may arrive

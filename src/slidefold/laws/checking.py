@@ -72,7 +72,7 @@ def check(
     slidefold.errors.LawError: Difference is not associative: combine(combine(a, b), c) !=
     combine(a, combine(b, c)) for lift(0), lift(0), lift(1): -1 != 1
     """
-    checked = operator() if isinstance(operator, OperatorFactory) else operator
+    checked: Any = operator() if isinstance(operator, OperatorFactory) else operator
     require_events(checked)
     if not isinstance(examples, int) or examples < 1:
         raise OperatorError(f"examples must be an integer of at least 1, got {examples!r}")

@@ -279,7 +279,7 @@ def open_api(service: Service) -> dict[str, Any]:
                 }
             },
             "/features": {"get": {"summary": "The definition", "responses": {"200": said("")}}},
-            "/health": {"get": {"summary": "The state of the service", "responses": {"200": said("")}}},
+            "/health": {"get": {"summary": "The state", "responses": {"200": said("")}}},
             "/metrics": {"get": {"summary": "For Prometheus", "responses": {"200": said("")}}},
         },
     }

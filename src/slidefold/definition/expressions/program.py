@@ -167,14 +167,13 @@ class _Builder:
         return kind.value_type if pa.types.is_dictionary(kind) else kind
 
     def _input(self, name: str) -> _Value:
-        kind = self._kind_of(name)
-        if pa.types.is_null(kind):
-            return self._constant(None, "null", kind)
         return self._widened(self._raw(name), Column(name))
 
     def _raw(self, name: str) -> _Value:
         """Return a column as it is read."""
         kind = self._kind_of(name)
+        if pa.types.is_null(kind):
+            return self._constant(None, "null", kind)
         if name not in self.inputs:
             self.inputs.append(name)
             self.kinds.append(kind)

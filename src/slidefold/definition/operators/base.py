@@ -22,7 +22,7 @@ from slidefold.definition.expressions.nodes import (
     require_short,
 )
 from slidefold.definition.operators.over import Over, over, over_each
-from slidefold.definition.operators.record import BUILT_IN, NAMED, RECORDS, Record
+from slidefold.definition.operators.record import NAMED, RECORDS, Record
 from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
 from slidefold.definition.windows import WindowKind
 from slidefold.definition.windows.calls import call

@@ -123,7 +123,9 @@ def most_frequent(
 
 
 @recorded(replace(_COUNTED, column="rank", reads_row=True, events=False), built_in=False)
-def rank(column: Input | None = None, method: str = "average", *, pct: bool = False) -> RankOperator:
+def rank(
+    column: Input | None = None, method: str = "average", *, pct: bool = False
+) -> RankOperator:
     """Return the rank of a row's own value among the values of its window, from 1.
 
     Equal values share a rank: the average of their places, or the smallest (`method="min"`) or the
