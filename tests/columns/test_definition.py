@@ -235,7 +235,7 @@ def test_an_option_that_run_does_not_have() -> None:
         made.run(table, thread=2)  # type: ignore[call-overload]
     with pytest.raises(DefinitionError, match=r"^partitions= of run is for Spark DataFrames only"):
         made.run(table, partitions=2)
-    with pytest.raises(DefinitionError, match=r"^run has no speed=; .* it takes threads=, at=, "):
-        made.run(table, speed=True)  # type: ignore[call-overload]
+    with pytest.raises(DefinitionError, match=r"^run has no zzz=; .* it takes threads=, at=, "):
+        made.run(table, zzz=True)  # type: ignore[call-overload]
     with pytest.raises(DefinitionError, match=r"^explain has no thread=; did you mean threads=\?$"):
         made.explain(table, thread=2)  # type: ignore[call-overload]

@@ -212,11 +212,11 @@ def _adding() -> list[Case]:
     cases += _pairs("correlation", oracle.correlation, comparing.near_one)
     cases += _pairs("trend", oracle.trend, comparing.near_slope)
     cases += _pairs("weighted_mean", tallied.weighted, tallied.near_weighted)
-    for name, fold, check in (
+    for name, decays, check in (
         ("decayed_mean", oracle.decayed_mean, comparing.near_mean),
         ("decayed_sum", tallied.decayed_sum, comparing.near_sum),
     ):
-        cases += _pairs(name, partial(fold, half_life=10.0), check, half_life=10.0)
+        cases += _pairs(name, partial(decays, half_life=10.0), check, half_life=10.0)
     double = _fixed(pa.float64())
     for name, power in (("skewness", 3), ("kurtosis", 4)):
         shape = partial(tallied.shape, power=power)
@@ -323,12 +323,12 @@ def _asking() -> list[Case]:
         cases.append(_asked(label, made, ("x",), placed, reads_row=True, type_of=double))
     for n in (1, 3):
         own: Any = {"own": Window("rows", n, "left"), "reads_row": True}
-        for name, fold, check, kind in (
+        for name, looks, check, kind in (
             ("lag", asked.lag, same, oracle.pick_type),
             ("change", asked.change, same, None),
             ("ratio_change", asked.ratio_change, asked.near_ratio, _always(pa.float64())),
         ):
-            made, folded = partial(getattr(sf, name), n=n), partial(fold, n=n)
+            made, folded = partial(getattr(sf, name), n=n), partial(looks, n=n)
             case = _asked(f"{name} {n}", made, ("x",), folded, check=check, type_of=kind, **own)
             cases.append(case)
     return cases

@@ -32,7 +32,7 @@ class Window:
 
     def window(self, length: Length) -> Any:
         """Return the window as slidefold has it."""
-        closed = {} if self.closed is None else {"closed": self.closed}
+        closed: Any = {} if self.closed is None else {"closed": self.closed}
         if self.kind == "rows":
             return sf.rows(self.size, **closed)
         if self.kind == "time":

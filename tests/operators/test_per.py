@@ -31,7 +31,7 @@ def payments(rows: int, seed: int = 3) -> Any:
     )
 
 
-FEATURES = {
+FEATURES: dict[str, Any] = {
     "spent": sf.sum("amount").per("shop").over(sf.time(20)),
     "times": sf.count().per("code").over(10),
     "large": sf.max("amount").per("shop").where(sf.col("amount") > 4).over(sf.time(20)),

@@ -48,16 +48,17 @@ def test_without_a_key_and_with_two(seed: int) -> None:
 def test_against_a_join_of_duckdb(closed: str) -> None:
     rng = random.Random(7)
     events, questions = random_events(rng, 200), random_questions(rng, 100)
-    windows = {"s": sf.sum("x").over(sf.time(12, closed=closed)), "n": sf.count().over(12)}
-    windows["n"] = sf.count().over(sf.time(12, closed=closed))
+    window = sf.time(12, closed=closed)
+    windows: dict[str, Any] = {"s": sf.sum("x").over(window), "n": sf.count().over(window)}
     found = sf.rolling(on="t", by="k", **windows).run(events, at=questions)
     low = ">=" if closed in ("left", "both") else ">"
     high = "<=" if closed in ("right", "both") else "<"
-    expected = duckdb.sql(
+    joined: Any = duckdb.sql(
         "SELECT q.id, sum(e.x) AS s, count(e.t) AS n FROM questions q LEFT JOIN events e "
         "ON e.k IS NOT DISTINCT FROM q.k "
         f"AND e.t {low} q.t - 12 AND e.t {high} q.t GROUP BY q.id ORDER BY q.id"
-    ).to_arrow_table()
+    )
+    expected = joined.to_arrow_table()
     assert found["s"].to_pylist() == expected["s"].to_pylist()
     assert found["n"].to_pylist() == expected["n"].to_pylist()
 
@@ -95,13 +96,15 @@ def test_kinds_of_tables() -> None:
     events = pa.table({"t": [1, 5, 8], "k": ["a", "b", "a"], "x": [1, 2, 4]})
     questions = pa.table({"k": ["a", "b"], "t": [9, 3]})
     features = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
-    frame = features.run(pl.from_arrow(events), at=questions.to_pandas())
+    left: Any = pl.from_arrow(events)
+    right: Any = pl.from_arrow(questions)
+    frame = features.run(left, at=questions.to_pandas())
     assert isinstance(frame, pd.DataFrame)
     assert frame["s"].tolist() == [4, pd.NA]
-    polars = features.run(events.to_reader(), at=pl.from_arrow(questions))
+    polars = features.run(events.to_reader(), at=right)
     assert isinstance(polars, pl.DataFrame)
     assert polars["s"].to_list() == [4, None]
-    lazy = features.run(events.to_pandas(), at=pl.from_arrow(questions).lazy())
+    lazy = features.run(events.to_pandas(), at=right.lazy())
     assert lazy.collect()["s"].to_list() == [4, None]
 
 
@@ -121,6 +124,7 @@ def test_types_of_keys_and_times_are_matched() -> None:
         features.run(events, at=coded)
 
 
+WRONG: Any = 7
 EVENTS = pa.table({"t": [1], "k": ["a"], "x": [1.0]})
 QUESTIONS = pa.table({"t": [1], "k": ["a"]})
 FEATURES = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
@@ -145,7 +149,7 @@ WALKED = sf.rolling(on="t", s=sf.sum("x").over(sf.delta(5, on="x")))
         ),
         (lambda: FEATURES.run(EVENTS, known="t"), DefinitionError, "known= needs at="),
         (lambda: FEATURES.run(EVENTS, at=QUESTIONS, asked="t"), DefinitionError, "needs known="),
-        (lambda: FEATURES.run(EVENTS, at=7), ValueTypeError, "table"),
+        (lambda: FEATURES.run(EVENTS, at=WRONG), ValueTypeError, "table"),
         (
             lambda: sf.rolling(on="t", every=2, s=sf.sum("x").over(3)).run(EVENTS, at=QUESTIONS),
             DefinitionError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -33,7 +34,7 @@ def test_every_window_and_operator(seed: int) -> None:
 def test_it_equals_a_replay_through_live(seed: int) -> None:
     """Events are pushed as they arrive, and questions asked when their time has come."""
     rng = random.Random(seed)
-    features = {
+    features: dict[str, Any] = {
         "total": sf.sum("x").over(sf.time(40, closed="left")),
         "top": sf.max_by("s", "x").over(sf.time(200)),
         "n": sf.count().over(10),
@@ -41,7 +42,7 @@ def test_it_equals_a_replay_through_live(seed: int) -> None:
     }
     definition = sf.rolling(on="t", by="k", **features)
     lateness = 30
-    events = [
+    events: list[dict[str, Any]] = [
         {
             "t": t,
             "k": rng.choice("abc"),
@@ -107,7 +108,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueTypeError, match="'word' must hold"):
         features.run(events, at=questions, known="word")
     with pytest.raises(DefinitionError, match="name of a column"):
-        features.run(events, at=questions, known=3)
+        features.run(events, at=questions, known=3)  # type: ignore[call-overload]
     ahead = sf.rolling(on="t", s=sf.sum("x").over(sf.time(5, ahead=True)))
     with pytest.raises(DefinitionError, match="cannot look ahead"):
         ahead.run(events, at=questions, known="t")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -100,16 +101,16 @@ def test_a_full_disk_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyP
     written(tmp_path, [b"one"])
     log = Log(tmp_path)
     list(log.recover(0))
-    write = logs.os.write
+    write = os.write
 
     def full(file: int, data: bytes) -> int:
         write(file, data[:5])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(logs.os, "write", full)
+    monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="No space"):
         log.append([b"two"])
-    monkeypatch.setattr(logs.os, "write", write)
+    monkeypatch.setattr(os, "write", write)
     assert log.append([b"again"]) == 2
     log.close()
     assert read(tmp_path) == [b"one", b"again"]

@@ -101,9 +101,9 @@ def test_docstrings_say_what_the_registry_says(name: str) -> None:
     assert (commutes[0] == "Commutative") == (properties["commutative"] == "yes")
     assert ("invertible" in doc) == (properties["invertible"] != "no")
     assert ("elective" in doc) == (properties["selective"] == "yes")
-    stated = re.search(SIZES, doc)
-    if stated:
-        sizes = {int(size) for size in stated.groups() if size}
+    sized = re.search(SIZES, doc)
+    if sized:
+        sizes = {int(size) for size in sized.groups() if size}
         assert sizes == {variant.traits.state_bytes for variant in variants.values()}
 
 

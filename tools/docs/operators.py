@@ -48,8 +48,8 @@ def computed_from(name: str) -> list[str]:
         return []
     column = everything()[name]("x", **dict(record.example))
     column = column if record.own_window else column.over(sf.time(1))
-    core = sf.rolling(on="x", column=column).core
-    return [over.operator.name for over in core.columns.values()]
+    folded = sf.rolling(on="x", column=column).overs
+    return [over.operator.name for over in folded.values()]
 
 
 def variants(name: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def run(
         ever = { operator = "count", over = "lifetime" }
         big  = { operator = "count", where = "price > 100", over = "1h" }
         paid = { operator = "sum", columns = { expr = "price * n" }, over = "1h" }
-        by_venue = { operator = "sum", columns = "price", per = "venue", over = "1h" }
+        sums = { operator = "sum", columns = "x", per = "venue", over = "1h" }
         own  = { operator = "my.module:Name", columns = "price", over = "1d" }
 
         [features.columns.old]  # a long column as its own table

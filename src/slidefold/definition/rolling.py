@@ -278,6 +278,8 @@ class Rolling:
         self,
         data: pa.Schema | HasColumns | HasSchema | ArrowStream | None = None,
         *,
+        at: HasColumns | HasSchema | ArrowStream | None = None,
+        known: str | None = None,
         threads: int = 1,
     ) -> str: ...
     def explain(self, data: Any = None, **options: Any) -> str:
