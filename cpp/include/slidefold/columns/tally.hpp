@@ -66,16 +66,16 @@ class CodeCounts {
   void without_weights() { weighs_ = false; }
 
  private:
-  int128 weight(std::uint32_t count) {
+  Weight weight(std::uint32_t count) {
     if (!weighs_) return 0;
     while (known_.size() <= count) known_.push_back(count_weight(known_.size()));
     return known_[count];
   }
   const std::int32_t* codes_;
   std::vector<std::uint32_t> counts_;
-  std::vector<int128> known_;
+  std::vector<Weight> known_;
   std::size_t found_ = 0, size_ = 0;
-  int128 weights_ = 0;
+  Weight weights_ = 0;
   bool weighs_ = true;
 };
 

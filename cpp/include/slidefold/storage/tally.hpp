@@ -19,19 +19,20 @@
 #include <vector>
 
 #include "slidefold/operator.hpp"
-#include "slidefold/operators/arithmetic.hpp"
 
 namespace slidefold {
 
+__extension__ using Weight = __int128;
+
 // c ln c in units of 2^-64.
-inline int128 count_weight(std::uint64_t count) {
+inline Weight count_weight(std::uint64_t count) {
   if (count < 2) return 0;
   const auto c = static_cast<long double>(count);
-  return static_cast<int128>(std::round(c * std::log(c) * 0x1p64L));
+  return static_cast<Weight>(std::round(c * std::log(c) * 0x1p64L));
 }
 
 // The entropy of n values, given the sum of the weights of their counts.
-inline double entropy_of(int128 weights, std::uint64_t n, std::size_t distinct) {
+inline double entropy_of(Weight weights, std::uint64_t n, std::size_t distinct) {
   if (distinct < 2) return 0;
   const auto all = static_cast<long double>(n);
   return static_cast<double>(std::log(all) - static_cast<long double>(weights) * 0x1p-64L / all);
@@ -75,7 +76,7 @@ class Tally {
 
   void check() const {
     std::uint64_t sum = 0;
-    int128 weights = 0;
+    Weight weights = 0;
     for (const auto& [key, count] : counts_) {
       require(count > 0, "I1: a count is positive");
       sum += count;
@@ -108,7 +109,7 @@ class Tally {
 
   bool ordered_;
   std::size_t size_ = 0;
-  int128 weights_ = 0;
+  Weight weights_ = 0;
   std::unordered_map<Key, std::uint64_t, Hash> counts_;
   std::set<std::pair<std::uint64_t, Key>, ByCount> order_;
 };
