@@ -107,6 +107,7 @@ def results(
     found = []
     longest = max(span.length for span in spans)
     largest = [i for i, span in enumerate(spans) if span.length == longest]
+    assert not any(spans[i].delay for i in largest), "the largest window must have no delay"
     reach = max(span.length + span.delay for span in spans) + 3 * DAY
     for key in dict.fromkeys(row["k"] for row in rows):
         own = [row for row in rows if row["k"] == key]

@@ -129,9 +129,13 @@ class EveryTime:
         largest, _ = _largest(windows, rows.clock)
         days = self._days(windows)
         group, number = self._numbers(rows, grid, windows, within)
-        if self.fill:
-            group, number = _filled(group, number)
-            require_results(len(group), f"every={self.every!r}", len(rows), len(windows))
+        if self.fill and len(group):
+            opens = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+            first, last = number[opens], number[np.append(opens[1:], len(group)) - 1]
+            count = last - first + 1
+            ends = int(count.sum(dtype=np.float64))  # it does not overflow
+            require_results(ends, f"every={self.every!r}", len(rows), len(windows))
+            group, number = np.repeat(group[opens], count), spread(first, count)
         end = grid.times(number)
         frames: dict[WindowKind, Frames] = {}
         for window in windows:
@@ -157,6 +161,7 @@ class EveryTime:
     def ends(self, clock: Clock) -> Grid | LocalDays:
         """Return where windows end."""
         if self.zone is not None:
+            self.grid(clock)  # raises if every or offset does not fit the times
             return local_days(self.zone, clock, self.every, self.offset)
         return Grid(*self.grid(clock))
 
@@ -290,16 +295,6 @@ class EveryTime:
             return grid.until_time(times + far)
         low = grid.low(np.arange(len(ends)), 0, days)
         return np.searchsorted(low, times, "right") - 1
-
-
-def _filled(group: Ints, number: Ints) -> tuple[Ints, Ints]:
-    """Return all ends between the first and the last one of each group."""
-    if len(group) == 0:
-        return group, number
-    opens = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
-    first, last = number[opens], number[np.append(opens[1:], len(group)) - 1]
-    count = last - first + 1
-    return np.repeat(group[opens], count), spread(first, count)
 
 
 def _longest_days(windows: Sequence[WindowKind], days: dict[WindowKind, int]) -> int:
