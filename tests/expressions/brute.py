@@ -432,11 +432,8 @@ class Brute:
         for group in self.groups:
             for i, value in zip(group, folded(feature, self.rows, group, self), strict=True):
                 values[i] = value
-        kinds = [self._kind(column, feature) for column in feature.columns]
+        kinds = [self._input(column).kind for column in feature.columns]
         return Values(result_type(feature, kinds), values)
-
-    def _kind(self, column: Node, feature: Feature) -> Any:
-        return self._input(column).kind  # a condition does not change it
 
     def _before(self, feature: Feature) -> Values:
         """Return lag, change and ratio_change."""

@@ -54,6 +54,8 @@ class Oracle:
             kind, raw = literal(node.value)
             return Values(kind, [raw] * self.rows)
         assert isinstance(node, Call)
+        if node.function == "is_null" and isinstance(node.given[0], Column):
+            return self._is_null(self.columns[node.given[0].name])  # whatever the value is
         given = [self.value(part) for part in node.given]
         function = node.function
         if function in ARITHMETIC:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -299,6 +301,39 @@ def test_a_condition_never_moves_a_window(seed: int) -> None:
 def test_no_condition_ever_moves_a_window() -> None:
     for seed in range(2000):
         check_where(seed)
+
+
+OWN: dict[str, tuple[Any, list[Any]]] = {
+    "int8": (pa.int8(), [-128, 127, None]),
+    "uint8": (pa.uint8(), [255, 0, None]),
+    "int32": (pa.int32(), [-(2**31), 5, None]),
+    "uint64": (pa.uint64(), [2**64 - 1, 2**63, None]),
+    "float32": (pa.float32(), [1.5, -0.25, None]),
+    "float64": (pa.float64(), [1.5, -0.25, None]),
+    "string": (pa.string(), ["a", "a text of many bytes", None]),
+    "large_string": (pa.large_string(), ["a", "", None]),
+    "binary": (pa.binary(), [b"a", b"\xff", None]),
+    "bool": (pa.bool_(), [True, False, None]),
+    "date": (pa.date32(), [date(2020, 1, 1), date(1900, 1, 1), None]),
+    "decimal": (pa.decimal128(9, 2), [Decimal("1.25"), Decimal("-3.00"), None]),
+    "long decimal": (pa.decimal128(38, 2), [Decimal("1.25"), Decimal(10**30), None]),
+}
+
+
+@for_each("name", OWN)
+def test_a_condition_does_not_change_the_type_of_a_result(name: str) -> None:
+    kind, values = OWN[name]
+    table = pa.table({"t": [1, 2, 3], "v": pa.array(values, kind), "p": [True, True, False]})
+    names = ("last", "first", "count", "collect")
+    plain = {one: getattr(sf, one)("v").over(3) for one in names}
+    filtered = {one: getattr(sf, one)("v").where("p").over(3) for one in names}
+    since = {"since": sf.since_last("v").over(3)}
+    expected = sf.rolling(on="t", columns={**plain, **since}).run(table)
+    definition = sf.rolling(on="t", columns={**filtered, **since})
+    live = definition.live(lateness=0)
+    for found in (definition.run(table), pa.concat_tables([live.feed(table), live.finish()])):
+        assert found.schema == expected.schema
+        assert found.to_pylist() == expected.to_pylist()
 
 
 def test_conditions_add_up() -> None:

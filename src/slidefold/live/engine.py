@@ -105,7 +105,7 @@ class Engine:
             return
         ends = emit == "revise" and definition.slide is not None
         kept: type[Any] = ReviseEnds if ends else _MODES[emit]
-        self._mode = kept(definition, numbered(empty, 0))
+        self._mode = kept(definition.core, numbered(empty, 0))
 
     @classmethod
     def rebuild(

@@ -123,7 +123,9 @@ def compile_expressions(
     outputs = []
     for name, node in expressions:
         builder.whole = node
-        value = builder.output(builder.value(node))
+        value = builder.value(node)
+        if not (_is_filtered(node) and _has_own_type(value.kind)):
+            value = builder.output(value)
         outputs.append((name, value.register, value.kind))
     return builder.compiled(outputs)
 
@@ -679,6 +681,16 @@ class _Builder:
         return ValueTypeError(
             f"{node.text()!r} takes {takes}, got {value.kind} in the expression {self._text()}"
         )
+
+
+def _is_filtered(node: Node) -> bool:
+    """Tell whether this is a column of which a condition lets some values through."""
+    return isinstance(node, Call) and node.function == "only" and isinstance(node.given[0], Column)
+
+
+def _has_own_type(kind: Any) -> bool:
+    """Tell whether native code writes numbers of this type, and not only wider ones."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind))
 
 
 def _is_string(kind: Any) -> bool:

@@ -99,7 +99,7 @@ class Operator:
     @property
     def keeps_nulls(self) -> bool:
         """Whether None is folded as a value; if not, it only counts as a row of a rows window."""
-        counts_rows = self.record.rows and not self.columns
+        counts_rows = self.record.rows and self.record.never_null and not self.columns
         return counts_rows or ("nulls", "keep") in self.params
 
     @property
