@@ -315,6 +315,8 @@ def typed_operator(operator: Operator, kinds: Sequence[Any]) -> Operator:
     """Return the operator for columns of the given Arrow types."""
     if not kinds:
         return operator
+    if isinstance(operator, UserOperator):
+        return operator.for_columns(kinds)
     codes = [_code(operator, kind) for kind in kinds]
     if operator.record.pair and operator.record.reads == "compared":
         codes[0] = "int64"  # a row number

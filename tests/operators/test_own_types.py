@@ -122,3 +122,36 @@ def test_declared_inputs_are_kept() -> None:
     times = pa.table({"t": [1], "x": pa.array([1], pa.timestamp("s"))})
     with pytest.raises(sf.errors.ValueTypeError, match="Ends takes float64, the column 'x' is tim"):
         definition.run(times)
+
+
+@sf.operator(state={"last": "i8", "first": "i8", "longest": "i8"}, returns="i8")
+class Pause(sf.Fold):
+    """Integers only: a float does not fit its fields, so it cannot be compiled for floats."""
+
+    lift = staticmethod(lambda at: (at, at, 0))
+    lower = staticmethod(lambda state: state.longest)
+
+    @staticmethod
+    def combine(older: Any, newer: Any) -> Any:
+        between = newer.first - older.last
+        return newer.last, older.first, max(older.longest, newer.longest, between)
+
+
+def test_an_operator_of_integers_is_never_compiled_for_floats() -> None:
+    table = pa.table({"t": pa.array([0, 40, 50, 150], pa.timestamp("s")), "k": ["a"] * 4})
+    both = sf.struct(pause=Pause("t"), n=sf.count())
+    definition = sf.rolling(
+        on="t", by="k", pause=Pause("t").over(3), both=both.over("1h", closed="left")
+    )
+    due = definition.run(table)
+    assert due["pause"].to_pylist() == [0, 40, 40, 100]
+    assert due["both"].to_pylist()[-1] == {"pause": 40, "n": 3}
+    assert "pause: Pause('t') of timestamp[s] over sf.rows(3)" in definition.explain(table)
+    live = definition.live(lateness="1s")
+    found = [live.feed(table.slice(0, 2))]
+    live = sf.Live.from_bytes(live.to_bytes(), operators=[Pause])
+    found += [live.feed(table.slice(2)), live.finish()]
+    assert pa.concat_tables(found).equals(due)
+    floats = table.append_column("x", pa.array([1.0, 2.0, 3.0, 4.0]))
+    with pytest.raises(sf.errors.OperatorError, match="expected an integer"):
+        sf.rolling(on="t", pause=Pause("x").over(3)).run(floats)

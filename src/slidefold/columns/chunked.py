@@ -83,8 +83,7 @@ def modes(definition: Rolling, schema: Any) -> dict[Path, str]:
 def wants_order(definition: Rolling, mode: Mapping[Path, str]) -> bool:
     """Tell whether all rows of a segment must be summarized together, since order matters."""
     return any(
-        mode[leaf.path] == "state" and not leaf.operator.traits.commutative
-        for leaf in definition.leaves
+        mode[leaf.path] == "state" and not leaf.operator.commutes for leaf in definition.leaves
     )
 
 

@@ -27,7 +27,7 @@ from slidefold.columns.order import quantiles
 from slidefold.columns.per import per_category
 from slidefold.columns.reading import Task, compared, in_units, read, retyped
 from slidefold.columns.trace import ran
-from slidefold.columns.users import own_types, read_inputs, user_column
+from slidefold.columns.users import read_inputs, user_column
 from slidefold.columns.values import (
     Array,
     comparable,
@@ -392,7 +392,7 @@ def _gap(task: Task) -> Any:
 
 def _user(task: Task) -> Any:
     assert isinstance(task.operator, UserOperator)
-    operator = own_types(task.operator, [column.type for column in task.columns])
+    operator = task.operator.for_columns([column.type for column in task.columns])
     inputs = read_inputs(operator, task.columns)
     return user_column(operator, *task.kernel(operator, inputs))
 

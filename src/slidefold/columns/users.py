@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,24 +10,6 @@ import pyarrow as pa
 from slidefold.columns.values import Array, is_temporal, plain, whole_numbers
 from slidefold.definition.operators import UserOperator
 from slidefold.errors import ValueTypeError
-
-
-def own_types(operator: UserOperator, kinds: Sequence[Any]) -> UserOperator:
-    """Return an operator that takes columns in their own types, unless it declares others."""
-    definition = operator.definition
-    if not definition.takes_any:
-        return operator
-    return replace(operator, definition=definition.typed(tuple(map(_own_code, kinds))))
-
-
-def _own_code(kind: Any) -> str:
-    types = pa.types
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_boolean(kind):
-        return "b1"
-    if types.is_uint64(kind):
-        return "u8"
-    return "i8" if types.is_integer(kind) or is_temporal(kind) else "f8"
 
 
 def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:

@@ -338,9 +338,10 @@ def _operator_in(
     operator = _unfiltered_in(where, plain if "per" in saved else saved, keys, mistakes, key)
     if "per" in saved:
         operator = operator.per(_input_in(where, saved["per"]), limit=saved.get("limit", 1000))
-    if "where" not in saved:
-        return operator
-    return operator.where(Expression(parse(saved["where"])))
+    if "where" in saved:
+        with _noting(mistakes, f"{key}.where"):
+            return operator.where(Expression(parse(saved["where"])))
+    return operator
 
 
 def _unfiltered_in(

@@ -360,7 +360,7 @@ def _tells_order(over: Over) -> bool:
     """Tell whether the order of rows of equal time can change a result."""
     leaves = over.operator.leaves()
     return over.window.orders_peers or any(
-        not leaf.traits.commutative and leaf.record.peers_matter for _, leaf in leaves
+        not leaf.commutes and leaf.record.peers_matter for _, leaf in leaves
     )
 
 

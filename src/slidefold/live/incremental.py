@@ -108,7 +108,7 @@ def fits(over: Over, kinds: Sequence[Any]) -> bool:
     ends_now = over.window.in_time and over.window.delay is None
     if reads is None or not ends_now or over.algorithm is not None:
         return False
-    return over.operator.traits.commutative and all(map(reads, kinds))
+    return over.operator.commutes and all(map(reads, kinds))
 
 
 def fit(over: Over, schema: Any) -> bool:

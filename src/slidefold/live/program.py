@@ -25,7 +25,7 @@ from slidefold.columns.objects import (
 from slidefold.columns.per import maps_of
 from slidefold.columns.reading import takes_times
 from slidefold.columns.tally import frequent_lists
-from slidefold.columns.users import own_types, user_column
+from slidefold.columns.users import user_column
 from slidefold.columns.values import is_temporal, is_text, steps_per_second
 from slidefold.definition.operators import (
     Operator,
@@ -787,7 +787,7 @@ def _bytes(results: list[Any]) -> Any:
 def _user(build: _Builder, leaf: Leaf, kind: Any) -> None:
     assert isinstance(leaf.operator, UserOperator)
     kinds = [build.kind(name) for name in leaf.operator.columns]
-    operator = own_types(leaf.operator, kinds)
+    operator = leaf.operator.for_columns(kinds)
     definition = operator.definition
     presence = build.presence(operator.columns)
     if definition.state is None:

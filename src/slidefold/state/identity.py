@@ -46,7 +46,7 @@ def operator_header(operator: Operator) -> Header:
     if isinstance(operator, UserOperator):
         own = {"module": operator.module, "name": operator.qualname, "version": operator.version}
         header.update(own)
-        if operator.compiled:
+        if operator.definition.expects_machine_code:
             header["params"] = {"compiled": True}
     return header
 

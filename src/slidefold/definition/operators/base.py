@@ -139,6 +139,11 @@ class Operator:
         return Traits(**_native.operator_traits(self))
 
     @property
+    def commutes(self) -> bool:
+        """Whether the order of values does not matter."""
+        return self.traits.commutative
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of a row that it reads, those of expressions and conditions included."""
         nodes = [column if isinstance(column, Node) else Column(column) for column in self.columns]

@@ -100,6 +100,15 @@ class Definition:
                 self._typed[codes] = Definition(cls, **{**options, "inputs": codes})  # type: ignore[arg-type]
             return self._typed[codes]
 
+    @property
+    def expects_machine_code(self) -> bool:
+        """Whether it runs as machine code; compiled for that only if it may fail to compile."""
+        if self.state is None or self.compile == "never":
+            return False
+        if self.compile == "auto":
+            return self.native[0] == "compiled"
+        return find_spec("numba") is not None
+
     @cached_property
     def state_type(self) -> type[Any]:
         """The named tuple that the functions receive."""

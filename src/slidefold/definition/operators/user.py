@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
+
+import pyarrow as pa
 
 from slidefold.definition.operators.base import Input, Operator, columns_of
 from slidefold.definition.operators.definition import Definition
@@ -58,6 +60,17 @@ class UserOperator(Operator):
         """The declared version; saved states of another version are rejected."""
         return self.definition.version
 
+    def for_columns(self, kinds: Sequence[Any]) -> UserOperator:
+        """Return the operator for columns of these Arrow types, unless it declares its inputs."""
+        if not self.definition.takes_any:
+            return self
+        return replace(self, definition=self.definition.typed(tuple(map(_own_code, kinds))))
+
+    @property
+    def commutes(self) -> bool:
+        """Whether the order of values does not matter; known without compiling it."""
+        return self.definition.commutative
+
     @property
     def compiled(self) -> bool:
         """Whether the operator runs as machine code; reading this property compiles it."""
@@ -65,6 +78,18 @@ class UserOperator(Operator):
 
     def __repr__(self) -> str:
         return self._with_condition(call(self.name, *self._shown_columns()))
+
+
+def _own_code(kind: Any) -> str:
+    """Return the type in which a column of an Arrow type reaches `lift`."""
+    types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_boolean(kind):
+        return "b1"
+    if types.is_uint64(kind):
+        return "u8"
+    whole = types.is_integer(kind) or (types.is_temporal(kind) and not types.is_interval(kind))
+    return "i8" if whole else "f8"
 
 
 class OperatorFactory:
