@@ -16,27 +16,32 @@ from numpy.typing import NDArray
 import slidefold as sf
 
 CITIES = np.array(["Rome", "Oslo", "Bern", "Lyon", "Graz", "Bonn", "Porto", "Turin"])
+MERCHANTS = np.array(["baker", "grocer", "cinema", "garage", "florist", "bookshop", "electronics"])
 DAYS, CARDS, STOLEN = 30, 300, 12
 
 # closed="left" excludes the payment itself and payments at the same time.
-BEFORE = "left"
 FEATURES = sf.rolling(
     on="at",
     by="card",
-    n_1h=sf.count().over("1h", closed=BEFORE),
-    spent_24h=sf.sum("amount").over("24h", closed=BEFORE),
-    usual=sf.mean("amount").over("14d", closed=BEFORE, min_count=5),
-    spread=sf.std("amount").over("14d", closed=BEFORE, min_count=5),
-    last_city=sf.last("city").over("7d", closed=BEFORE),
-    cities_24h=sf.approx_distinct("city").over("24h", closed=BEFORE),
-    last_minute=sf.last("minute").over(1, closed=BEFORE),  # of the previous payment
+    closed="left",
+    n_1h=sf.count().over("1h"),
+    declined_1h=sf.count().where(sf.col("status") == "declined").over("1h"),
+    spent_24h=sf.sum("amount").where(sf.col("status") == "paid").over("24h"),
+    merchants_24h=sf.distinct("merchant").over("24h"),
+    ratio=sf.col("amount") / sf.mean("amount").over("30d", min_count=5),
+    unusual=(sf.col("amount") - sf.mean("amount").over("14d", min_count=5))
+    / sf.std("amount").over("14d", min_count=5),
+    moved=sf.last("city").over("7d") != sf.col("city"),
+    quiet=sf.since_last().over("30d"),
+    n_30d=sf.count().over("30d"),
+    favourite=sf.most_frequent("merchant").over("30d"),
 )
 
 
 def payments(seed: int = 7) -> pa.Table:
     """Return a month of payments in time order; a model would learn the column `fraud`."""
     random = np.random.default_rng(seed)
-    minute, card, amount, city, fraud = [], [], [], [], []
+    minute, card, amount, city, merchant, status, fraud = [], [], [], [], [], [], []
     for number in range(CARDS):
         home, level = random.integers(len(CITIES)), random.lognormal(3, 0.5)
         count = random.poisson(3 * DAYS)
@@ -44,6 +49,8 @@ def payments(seed: int = 7) -> pa.Table:
         amount += list(np.round(level * random.lognormal(0, 0.4, count), 2))
         travels = random.random(count) < 0.03
         city += list(np.where(travels, random.integers(len(CITIES), size=count), home))
+        merchant += list(random.geometric(0.4, count) % (len(MERCHANTS) - 1))
+        status += list(np.where(random.random(count) < 0.02, "declined", "paid"))
         fraud += [False] * count
         card += [f"card {number:03}"] * count
         if number < STOLEN:  # one burst of large payments from another city
@@ -51,18 +58,27 @@ def payments(seed: int = 7) -> pa.Table:
             minute += list(start + np.sort(random.integers(0, 40, burst)))
             amount += list(np.round(level * random.uniform(4, 9, burst), 2))
             city += [(home + 1 + number % 6) % len(CITIES)] * burst
+            merchant += [*random.integers(len(MERCHANTS), size=burst)]
+            status += ["declined" if random.random() < 0.5 else "paid" for _ in range(burst)]
             fraud += [True] * burst
             card += [f"card {number:03}"] * burst
     columns = {
         "at": np.datetime64("2024-03-01", "us") + np.array(minute).astype("m8[m]"),
-        "minute": np.array(minute),
         "card": card,
         "amount": amount,
         "city": CITIES[np.array(city)],
+        "merchant": MERCHANTS[np.array(merchant)],
+        "status": status,
         "fraud": fraud,
     }
-    table = pa.table(columns)
-    return table.sort_by([("minute", "ascending"), ("card", "ascending")])
+    return pa.table(columns).sort_by([("at", "ascending"), ("card", "ascending")])
+
+
+def with_share(table: pa.Table) -> pa.Table:
+    """Add the share of the favourite merchant, which is in a list and so not in an expression."""
+    most = pc.struct_field(pc.list_element(table["favourite"].combine_chunks(), 0), "count")
+    share = pc.divide(most.cast(pa.float64()), table["n_30d"].combine_chunks())
+    return table.append_column("share", share)
 
 
 def scores(table: pa.Table) -> NDArray[np.float64]:
@@ -72,10 +88,9 @@ def scores(table: pa.Table) -> NDArray[np.float64]:
         values: NDArray[np.float64] = table[name].to_numpy(zero_copy_only=False).astype(float)
         return values
 
-    spread = np.maximum(numbers("spread"), 1)
-    unusual = np.nan_to_num((numbers("amount") - numbers("usual")) / spread).clip(0, 10)
-    moved = pc.fill_null(pc.not_equal(table["last_city"], table["city"]), False)
-    odd: NDArray[np.float64] = unusual + 2 * numbers("n_1h") + 3 * np.array(moved)
+    unusual = np.nan_to_num(numbers("unusual")).clip(0, 10)
+    moved = np.array(pc.fill_null(table["moved"], False))
+    odd: NDArray[np.float64] = unusual + 2 * numbers("n_1h") + numbers("declined_1h") + 3 * moved
     return odd
 
 
@@ -92,13 +107,13 @@ def show(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 def main() -> None:
     """Run the example."""
     table = payments()
-    features = FEATURES.run(table)
+    features = with_share(FEATURES.run(table))
     stolen = np.array(table["fraud"])
     print(f"{table.num_rows:,} payments of {CARDS} cards, {stolen.sum()} of them fraud\n")
     print(FEATURES, end="\n\n")
     score = scores(features)
     suspects = np.argsort(-score, kind="stable")
-    names = ("card", "amount", "usual", "n_1h", "last_city", "city", "fraud")
+    names = ("card", "amount", "ratio", "n_1h", "declined_1h", "merchants_24h", "quiet", "share")
     first = suspects[:8]
     rows = zip(features.take(first).select(names).to_pylist(), score[first].tolist(), strict=True)
     print("The payments with the highest scores:\n")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean, stdev
@@ -51,23 +52,43 @@ def newest(rows: list[Row], name: str) -> Any:
 
 
 def test_fraud_features() -> None:
-    rows = fraud_features.FEATURES.run(fraud_features.payments()).to_pylist()
+    table = fraud_features.FEATURES.run(fraud_features.payments())
+    rows = fraud_features.with_share(table).to_pylist()
     cards = by_key(rows, "card")
-    for row in some(rows):
+    for row in [*some(rows), *(row for row in rows if row["fraud"])]:
         own = cards[row["card"]]
-        past = before(own, row, timedelta(days=14))
-        amounts = [each["amount"] for each in past]
-        enough = len(amounts) >= 5
-        assert row["usual"] == (pytest.approx(fmean(amounts)) if enough else None)
-        assert row["spread"] == (pytest.approx(stdev(amounts)) if enough else None)
-        assert row["last_city"] == newest(before(own, row, timedelta(days=7)), "city")
-        assert row["n_1h"] == len(before(own, row, timedelta(hours=1)))
+        hour, day = before(own, row, timedelta(hours=1)), before(own, row, timedelta(days=1))
+        amounts = [each["amount"] for each in before(own, row, timedelta(days=14))]
+        if len(amounts) < 5:
+            assert row["unusual"] is None
+        else:
+            unusual = (row["amount"] - fmean(amounts)) / stdev(amounts)
+            assert row["unusual"] == pytest.approx(unusual)
+        city = newest(before(own, row, timedelta(days=7)), "city")
+        assert row["moved"] == (None if city is None else city != row["city"])
+        assert row["n_1h"] == len(hour)
+        assert row["declined_1h"] == sum(each["status"] == "declined" for each in hour)
+        paid = [each["amount"] for each in day if each["status"] == "paid"]
+        assert row["spent_24h"] == (pytest.approx(sum(paid)) if paid else None)
+        assert row["merchants_24h"] == (len({each["merchant"] for each in day}) or None)
+        month = before(own, row, timedelta(days=30))
+        assert row["quiet"] == (row["at"] - month[-1]["at"] if month else None)
+        if len(month) >= 5:
+            usual = fmean(each["amount"] for each in month)
+            assert row["ratio"] == pytest.approx(row["amount"] / usual)
+        counts = Counter(each["merchant"] for each in month)
+        if month:
+            name = min(counts, key=lambda merchant: (-counts[merchant], merchant))
+            assert row["favourite"] == [{"value": name, "count": counts[name]}]
+            assert row["share"] == pytest.approx(counts[name] / len(month))
+        else:
+            assert row["share"] is None
 
 
 def test_fraud_is_found() -> None:
     text = printed("fraud_features")
     assert "12 of the 12 stolen cards are among them." in text
-    assert "27,422 payments of 300 cards, 72 of them fraud" in text
+    assert "26,880 payments of 300 cards, 72 of them fraud" in text
 
 
 def test_sensor_windows() -> None:

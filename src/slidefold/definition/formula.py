@@ -7,6 +7,17 @@ from dataclasses import dataclass
 from slidefold.definition.expressions.nodes import Node, Result
 
 
+@dataclass(frozen=True)
+class _Written(Node):
+    """A part that is source code already."""
+
+    source: str
+
+    def code(self) -> str:
+        """Return the source code."""
+        return self.source
+
+
 @dataclass(frozen=True, repr=False)
 class Formula:
     """An expression of results. Create one with operators over windows and `slidefold.col`."""
@@ -22,8 +33,14 @@ class Formula:
         return Formula(self.node.replaced(settled))
 
     def text(self, default: str | None = None) -> str:
-        """Return the expression as source code."""
-        return self.node.code()
+        """Return the expression as source code, without `closed` if it equals the default."""
+        if default is None:
+            return self.node.code()
+
+        def written(node: Node) -> Node:
+            return _Written(node.over.text(default)) if isinstance(node, Result) else node
+
+        return self.node.replaced(written).code()
 
     def __repr__(self) -> str:
         return self.text()
