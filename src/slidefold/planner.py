@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
+from slidefold.definition.expressions.nodes import Column, Node, Written
 from slidefold.definition.operators import Operator, UserOperator, require_events
 from slidefold.definition.operators.over import EVENT_ALGORITHMS, require_algorithm
 from slidefold.definition.rolling import Leaf, Rolling
@@ -183,7 +184,7 @@ class TablePlan:
     columns: tuple[ColumnPlan, ...]
 
     def __str__(self) -> str:
-        lines = [str(self.definition)]
+        lines = [str(self.definition), *self._derived()]
         for column in self.columns:
             leaf = column.leaf
             window = leaf.window.text(self.definition.default_closed)
@@ -194,7 +195,30 @@ class TablePlan:
                 f"  cost:      {column.cost}",
                 f"  keeps:     {column.kept}",
             ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._formulas()])
+
+    def _derived(self) -> list[str]:
+        """Describe the columns that are computed from a row before the windows."""
+        derived = [name for name, _ in self.definition.derived]
+        lines = ["computed from each row, before the windows:"] if derived else []
+        for name in derived:
+            kind = "" if self.schema is None else f" ({self.schema.field(name).type})"
+            lines.append(f"  {name}{kind}")
+        return lines
+
+    def _formulas(self) -> list[str]:
+        """Describe the columns that are computed from results after the windows."""
+        core = self.definition.core.columns
+        hidden = {name for name in core if name not in self.definition.columns}
+
+        def shown(node: Node) -> Node:
+            # The name of a result that is not a column is how it is written.
+            bare = isinstance(node, Column) and node.name in hidden
+            return Written(node.name) if bare else node  # type: ignore[attr-defined]
+
+        made = [(name, node) for name, node in self.definition.formulas if name not in core]
+        lines = ["computed from results, after the windows:"] if made else []
+        return [*lines, *(f"  {name}: {node.replaced(shown).text()}" for name, node in made)]
 
     def _types(self, leaf: Leaf) -> str:
         columns = leaf.operator.columns

@@ -39,3 +39,40 @@ def test_a_null_a_tie_and_a_key_change_no_kernel() -> None:
                 found.append(list(ran))
             assert found[0] == found[1], (operator, window)
             assert found[0][0][0] == "windows"
+
+
+def test_expressions_are_explained() -> None:
+    import pyarrow as pa
+
+    definition = sf.rolling(
+        on="t",
+        value=sf.sum(sf.col("x") * sf.col("n")).over(3),
+        large=sf.count().where(sf.col("x") > 2).over(3),
+        ratio=sf.col("x") / sf.mean("x").over(5),
+        share=sf.col("large") / 3,
+        quiet=sf.since_last().over(sf.time(9, closed="left")),
+        before=sf.lag("x"),
+    )
+    schema = pa.schema({"t": pa.int64(), "x": pa.float64(), "n": pa.int64()})
+    text = definition.explain(schema).partition(")\n")[2]
+    details = ("  algorithm: ", "  kernel: ", "  cost: ", "  keeps: ")
+    heads = [line for line in text.splitlines() if not line.startswith(details)]
+    assert heads == [
+        "computed from each row, before the windows:",
+        "  x * n (double)",
+        "  True where x > 2 (bool)",
+        "value: sf.sum('x * n') of double over sf.rows(3)",
+        "large: sf.count('True where x > 2') of bool over sf.rows(3)",
+        "mean('x').over(5): sf.mean('x') of double over sf.rows(5)",
+        "max('t').over(time(9, closed='left')): sf.max('t') of int64 over sf.time(9, closed='left')",
+        "before: sf.nth('x', nulls='keep') of double over sf.rows(1, closed='left')",
+        "computed from results, after the windows:",
+        "  ratio: x / mean('x').over(5)",
+        "  share: large / 3",
+        "  quiet: t - max('t').over(time(9, closed='left'))",
+    ]
+    assert "  x * n\n" in definition.explain()
+    plain = sf.rolling(on="t", n=sf.count().over(3)).explain(schema)
+    assert "computed from" not in plain
+    with pytest.raises(sf.errors.ColumnError, match="no column 'y'"):
+        sf.rolling(on="t", r=sf.col("y") / sf.mean("x").over(5)).explain(schema)

@@ -68,7 +68,8 @@ def ends_table(definition: Rolling, ordered: Sorted, slide: Slide, found: Any) -
 def plan_of(definition: Rolling, schema: Any, *, by_frame: bool = False) -> TablePlan:
     """Return how a definition would run over tables of a schema; None if types are not known."""
     if schema is not None:
-        for name in definition.inputs:
+        rows = definition.row_columns if definition.slide is None else ()
+        for name in (*definition.inputs, *rows):
             require_column(name, schema.names)
         schema = core_schema(definition, schema)
     return plan_table(definition, schema, by_frame=by_frame)

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slidefold.definition.expressions.nodes import Node, Result
-
-
-@dataclass(frozen=True)
-class _Written(Node):
-    """A part that is source code already."""
-
-    source: str
-
-    def code(self) -> str:
-        """Return the source code."""
-        return self.source
+from slidefold.definition.expressions.nodes import Node, Result, Written
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +27,7 @@ class Formula:
             return self.node.code()
 
         def written(node: Node) -> Node:
-            return _Written(node.over.text(default)) if isinstance(node, Result) else node
+            return Written(node.over.text(default)) if isinstance(node, Result) else node
 
         return self.node.replaced(written).code()
 

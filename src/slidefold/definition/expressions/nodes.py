@@ -169,6 +169,21 @@ class Result(Node):
 
 
 @dataclass(frozen=True)
+class Written(Node):
+    """A part that is printed as it is."""
+
+    source: str
+
+    def text(self, strength: int = 0) -> str:
+        """Return it as it is."""
+        return self.source
+
+    def code(self) -> str:
+        """Return it as it is."""
+        return self.source
+
+
+@dataclass(frozen=True)
 class Call(Node):
     """A function of other nodes."""
 

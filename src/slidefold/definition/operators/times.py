@@ -47,7 +47,7 @@ def newest_time(over: Over, definition: Rolling, pick: Any = extremes.max) -> No
     time: Node = Column(definition.on)
     for column in over.operator.columns:
         node = column if isinstance(column, Node) else Column(column)
-        if node != Column(definition.on):
+        if node != Column(definition.on) and not isinstance(node, Literal):
             time = Call("only", (time, Call("not", (Call("is_null", (node,)),))))
     # A condition of its own, not only a filter of nulls: the time itself is never null.
     given = definition.on if isinstance(time, Column) else Expression(time)
