@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import slidefold as sf
 from slidefold.algorithms import DabaLite, Fiba, KeyedWindows
+from slidefold.columns.streaming import run_reader
 from slidefold.errors import (
     ColumnError,
     DataError,
@@ -191,6 +192,17 @@ def test_a_question_must_have_what_formulas_read() -> None:
         live.ask({"k": "a", "x": 5})
 
 
+@for_each("ranked", ["x", sf.col("x") * 2])
+def test_a_question_must_have_what_is_ranked(ranked: Any) -> None:
+    live = rolling(r=RANK(ranked).over(W)).live(lateness=5)
+    live.feed(TABLE)
+    assert live.ask({"k": "a", "x": 2}) == {"r": 2.0}
+    assert live.ask({"k": "a", "x": None}) == {"r": None}
+    for asked in ({"k": "a"}, [{"k": "a"}], pa.table({"k": ["a"]})):
+        with pytest.raises(ColumnError, match="must have the column 'x'"):
+            live.ask(asked)
+
+
 # ---- values that do not fit ----------------------------------------------------------------------
 
 BIG = 2**62
@@ -217,6 +229,14 @@ def test_overflow_names_the_row_of_the_table(case: str) -> None:
     first = 30 if case != "a result" else 22  # the first row whose window holds it
     with pytest.raises(ResultOverflowError, match=rf"does not fit .* at row {first}$"):
         definition.run(events(*rows))
+
+
+@for_each("case", OVERFLOWS)
+def test_overflow_names_the_row_of_the_reader(case: str) -> None:
+    rows = [(i, i, "ab"[i % 2], BIG if i == 77 else 1) for i in range(100)]
+    reader = events(*rows).to_reader(max_chunksize=9)
+    with pytest.raises(ResultOverflowError, match=r"does not fit .* at row 77$"):
+        run_reader(rolling(**OVERFLOWS[case]), reader, chunk=20).read_all()
 
 
 @pytest.mark.parametrize("emit", EMITS)

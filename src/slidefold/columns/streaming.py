@@ -7,6 +7,7 @@ others matter is for the windows to say.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -21,7 +22,7 @@ from slidefold.definition.operators import UserOperator
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted, needed_rows
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.errors import TimeOrderError, ValueTypeError
+from slidefold.errors import SlidefoldError, TimeOrderError, ValueTypeError
 
 # Rows are folded so many at a time, or as many as are kept: each is then folded twice on average.
 _CHUNK = 1 << 16
@@ -161,17 +162,29 @@ class _Stream:
         definition = self.definition
         ready, self.waiting = self.waiting.slice(0, count), self.waiting.slice(count)
         past = len(self.kept)
-        table = pa.concat_tables([self.kept, self._read(ready)])
         first = self.seen - len(self.waiting) - count
+        with _counting_from(first):
+            table = pa.concat_tables([self.kept, self._read(ready)])
         numbers = np.concatenate((self.numbers, np.arange(first, first + count)))
         ordered = sort_table(table, definition.on, definition.by, definition.ties, numbers)
         frames = {window: window.frames(ordered.rows) for window in definition.windows}
         found = frame_columns(definition.core, ordered, frames, self.threads)
         results = {name: ordered.back(values).slice(past) for name, values in found.items()}
-        for name, values in completed(definition, ready, results).items():
+        with _counting_from(first):
+            columns = completed(definition, ready, results)
+        for name, values in columns.items():
             ready = ready.append_column(name, values)
         places = needed_rows(ordered.rows, frames)
         if ordered.order is not None:
             places = np.sort(ordered.order[places])
         self.kept, self.numbers = table.take(pa.array(places)), numbers[places]
         return ready
+
+
+@contextmanager
+def _counting_from(first: int) -> Iterator[None]:
+    """Let errors name rows of the input, of which these rows are a part."""
+    try:
+        yield
+    except SlidefoldError as error:
+        raise error if error.row is None else error.at(first + error.row) from None

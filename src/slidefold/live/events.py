@@ -62,8 +62,13 @@ class Events:
         self.answer: Any = None  # answers a question natively, if that can be
         if core is not None and direct and definition.slide is None:
             self.answer = core.ask_event
-        own = (name for name in definition.row_columns if name != definition.on)
-        self.needed = tuple(dict.fromkeys((*definition.by, *walked, *own)))  # of a question
+        asked = [name for name in definition.row_columns if name != definition.on]
+        derived = dict(definition.derived)
+        for leaf in definition.leaves:
+            own = leaf.operator.own  # what is read at the row that asks, such as by rank
+            if own:
+                asked += derived[own].columns() if own in derived else [own]
+        self.needed = tuple(dict.fromkeys((*definition.by, *walked, *asked)))  # of a question
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
         """Return an event as a dict; raise an error that names a missing or additional field."""
