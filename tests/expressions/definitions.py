@@ -9,7 +9,8 @@ import pyarrow as pa
 
 import slidefold as sf
 from slidefold.definition.expressions import Call, Column, Literal, Node
-from tests.expressions.brute import LISTS, ROUNDED, SCHEMA, Defined, Feature, Formula
+from tests.expressions.brute import SCHEMA, Defined, Feature, Formula
+from tests.expressions.folds import LISTS, ROUNDED
 from tests.expressions.trees import Trees
 
 CLOSED = ("right", "left", "both", "neither")

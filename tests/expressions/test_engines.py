@@ -18,7 +18,6 @@ import slidefold as sf
 from slidefold.live import Live
 from tests.chunks.test_chunks import run_chunked
 from tests.expressions.brute import (
-    LISTS,
     Brute,
     Defined,
     Feature,
@@ -28,6 +27,7 @@ from tests.expressions.brute import (
     rounded,
 )
 from tests.expressions.definitions import Definitions, random_rows, table_of
+from tests.expressions.folds import LISTS
 from tests.support.for_each import for_each
 
 ALL = "time rows session lifetime delta mark"
