@@ -64,7 +64,8 @@ def test_expressions_are_explained() -> None:
         "value: sf.sum('x * n') of double over sf.rows(3)",
         "large: sf.count('True where x > 2') of bool over sf.rows(3)",
         "mean('x').over(5): sf.mean('x') of double over sf.rows(5)",
-        "max('t').over(time(9, closed='left')): sf.max('t') of int64 over sf.time(9, closed='left')",
+        "max('t').over(time(9, closed='left')): sf.max('t') of int64 over "
+        "sf.time(9, closed='left')",
         "before: sf.nth('x', nulls='keep') of double over sf.rows(1, closed='left')",
         "computed from results, after the windows:",
         "  ratio: x / mean('x').over(5)",

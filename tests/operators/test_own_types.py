@@ -149,7 +149,7 @@ def test_an_operator_of_integers_is_never_compiled_for_floats() -> None:
     assert "pause: Pause('t') of timestamp[s] over sf.rows(3)" in definition.explain(table)
     live = definition.live(lateness="1s")
     found = [live.feed(table.slice(0, 2))]
-    live = sf.Live.from_bytes(live.to_bytes(), operators=[Pause])
+    live = sf.Live.from_bytes(live.to_bytes(), operators=[Pause])  # type: ignore[list-item]
     found += [live.feed(table.slice(2)), live.finish()]
     assert pa.concat_tables(found).equals(due)
     floats = table.append_column("x", pa.array([1.0, 2.0, 3.0, 4.0]))

@@ -292,13 +292,17 @@ def test_columns_of_one_name_are_carried_along(spark: Any, by: Any) -> None:
 def test_the_options_are_those_of_the_functions() -> None:
     from slidefold.spark.batch import run_batch
     from slidefold.spark.explaining import explain_batch
+    from slidefold.spark.questions import run_questions
     from slidefold.spark.stream import run_stream
 
-    for kind, functions in {BATCH: (run_batch, explain_batch), STREAM: (run_stream,)}.items():
-        for function in functions:
-            taken = signature(function).parameters.values()
-            named = {each.name for each in taken if each.kind is each.KEYWORD_ONLY}
-            assert named == {*OPTIONS[kind]}
+    def named(function: Any) -> set[str]:
+        taken = signature(function).parameters.values()
+        return {each.name for each in taken if each.kind is each.KEYWORD_ONLY}
+
+    asked = named(run_questions) | {"at"}
+    for function in (run_batch, explain_batch):
+        assert named(function) | asked == {*OPTIONS[BATCH]}
+    assert named(run_stream) == {*OPTIONS[STREAM]}
 
 
 def test_mistakes_are_told_before_a_job_starts(spark: Any) -> None:

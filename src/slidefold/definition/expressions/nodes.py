@@ -250,7 +250,9 @@ class Call(Node):
             values = ", ".join(node.code() for node in given[1:])
             return f"{_inner(given[0])}.is_in([{values}])"
         if function in SYMBOLS:
-            if function in ("equal", "not_equal") and any(isinstance(n, Result) for n in given):
+            if function in ("equal", "not_equal") and all(
+                isinstance(n, Result | Written) for n in given
+            ):
                 return self._code_of_results()
             return f"{_inner(given[0])} {SYMBOLS[function]} {_inner(given[1])}"
         arguments = [node.code() for node in given[1:]]
@@ -259,16 +261,9 @@ class Call(Node):
         return f"{_inner(given[0])}.{function}({', '.join(arguments)})"
 
     def _code_of_results(self) -> str:
-        """Return source that compares a result, for which `==` would compare the definitions."""
+        """Return source that compares two results, for which `==` compares the definitions."""
         left, right = self.given
-        if isinstance(left, Literal):
-            left, right = right, left
-        if isinstance(right, Literal):
-            text = f"{left.code()}.is_in([{right.code()}])"
-            return text if self.function == "equal" else f"~{text}"
-        symbol = SYMBOLS[self.function]
-        shown = f"{left.code()}.fill_null(None)" if isinstance(left, Result) else _inner(left)
-        return f"{shown} {symbol} {_inner(right)}"
+        return f"{left.code()}.fill_null(None) {SYMBOLS[self.function]} {_inner(right)}"
 
 
 def require_short(node: Node) -> None:

@@ -594,9 +594,10 @@ class _Builder:
         """
         first, truth = node.given[0], self._truth(node, node.given[1])
         if isinstance(first, Column) and not pa.types.is_null(self._kind_of(first.name)):
-            raw = self._raw(first.name)
-            kind = self.given[first.name]
-            found = self._step("only", node, raw, truth, kind=kind, words=raw.words)
+            raw, kind, code = self._raw(first.name), self.given[first.name], "only"
+            if raw.words == "bytes":  # of decimals, which steps hold as two words
+                raw, code = self.value(first), "only_wide"
+            found = self._step(code, node, raw, truth, kind=kind, words=raw.words)
             return replace(found, own=True)
         value = self.value(first)
         code = "only_wide" if value.words == "wide" else "only"

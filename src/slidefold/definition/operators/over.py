@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slidefold import _native
-from slidefold.definition.expressions.face import Combined
-from slidefold.definition.expressions.nodes import Node, Result
+from slidefold.definition.expressions.face import Combined, Expression, node_of
+from slidefold.definition.expressions.nodes import LITERALS, Call, Node, Result
 from slidefold.definition.windows import WindowKind, window_of, window_suffix
 from slidefold.errors import DefinitionError, PairError, nearest
 
@@ -33,14 +33,36 @@ class Over(Combined):
     """An operator over a window. Create one with the operator's `over` method.
 
     It can be combined with others and with columns of the row: `sf.max("x").over("1h") -
-    sf.min("x").over("1h")`. `==` compares two of them as values; to compare their results, use
-    `(a - b) == 0`.
+    sf.min("x").over("1h")`. `==` and `!=` compare two of them as values; to compare their results,
+    use `(a - b) == 0`.
     """
 
     operator: Operator
     window: WindowKind
     min_count: int | None = None
     algorithm: str | None = None
+
+    def __eq__(self, other: object) -> Any:
+        """Compare two windows as values; anything else gives an expression of the result."""
+        if isinstance(other, Over):
+            return self._parts() == other._parts()
+        if isinstance(other, (Combined, *LITERALS)):
+            return Expression(Call("equal", (self.result(), node_of(other))))
+        return NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        """Do the same for what differs."""
+        if isinstance(other, Over):
+            return self._parts() != other._parts()
+        if isinstance(other, (Combined, *LITERALS)):
+            return Expression(Call("not_equal", (self.result(), node_of(other))))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.operator, self.window, self.min_count, self.algorithm
 
     @property
     def columns(self) -> tuple[str, ...]:
