@@ -64,6 +64,41 @@ FORMS: dict[str, tuple[str, str, Any]] = {
         'parts = { p = { operator = "quantile", columns = "x", params = { q = 0.9 } } }',
         sf.struct(p=sf.quantile("x", 0.9)).over("1h"),
     ),
+    "a delay": (
+        'operator = "count", over = { time = "1h", delay = "1d" }',
+        'operator = "count", over = { kind = "time", range = "1h", delay = "1d" }',
+        sf.count().over(sf.time("1h", delay="1d")),
+    ),
+    "a lifetime": (
+        'operator = "count", over = "lifetime", closed = "left"',
+        'operator = "count", over = { kind = "lifetime", closed = "left" }',
+        sf.count().over("lifetime", closed="left"),
+    ),
+    "a condition": (
+        "operator = \"count\", where = \"x > 1 and s in ['a', 'b']\", over = 5",
+        "operator = \"count\", where = \"(x > 1) & (s in ['a', 'b'])\", over = 5",
+        sf.count().where((sf.col("x") > 1) & sf.col("s").is_in(["a", "b"])).over(5),
+    ),
+    "a flag": (
+        'operator = "sum", columns = "x", where = "ok", over = 5',
+        'operator = "sum", columns = ["x"], where = "col(\'ok\')", over = 5',
+        sf.sum("x").where("ok").over(5),
+    ),
+    "an expression": (
+        'operator = "sum", columns = { expr = "x * y" }, over = 5',
+        'operator = "sum", columns = [{ expr = "x*y" }], over = 5',
+        sf.sum(sf.col("x") * sf.col("y")).over(5),
+    ),
+    "an expression of windows": (
+        'expr = "x / m", windows.m = { operator = "mean", columns = "x", over = 5 }',
+        'expr = "x / w1", windows = { w1 = { operator = "mean", columns = "x", over = 5 } }',
+        sf.col("x") / sf.mean("x").over(5),
+    ),
+    "a window of its own": (
+        'operator = "lag", columns = "x", n = 2',
+        'operator = "lag", columns = ["x"], params = { n = 2 }',
+        sf.lag("x", 2),
+    ),
 }
 
 
@@ -135,6 +170,21 @@ GUESSES = {
         "columns.c.operator",
         'needs a table such as { operator = "mean"',
     ),
+    "a condition with one =": (
+        'operator = "count", where = "x = 1", over = 5',
+        "columns.c.where",
+        "cannot be read at character",
+    ),
+    "a window that there is already": (
+        'operator = "lag", columns = "x", over = 5',
+        "columns.c.over",
+        "has an unknown key 'over'",
+    ),
+    "an expression without its key": (
+        'expr = "x + 1", window = { m = { operator = "count", over = 5 } }',
+        "columns.c.window",
+        "did you mean 'windows'",
+    ),
     "a column that is a word": ('operator = "count"', "columns.c", 'over = "1h"'),
 }
 
@@ -144,6 +194,26 @@ def test_a_wrong_guess_leads_to_the_right_form(case: tuple[str, str, str]) -> No
     text, key, said = case
     ((at, error),) = read({"on": "t", "columns": tomllib.loads(f"c = {{ {text} }}")})[1]
     assert (at, said in str(error)) == (key, True), str(error)
+
+
+def test_columns_that_need_others(tmp_path: Path) -> None:
+    """With every=, some columns are valid only beside a time window, and some have no row."""
+    columns = """
+last = { operator = "last", columns = "price", over = 2 }
+ever = { operator = "count", over = "lifetime" }
+first = { expr = "symbol == 'A'" }
+night = { expr = "window_end < datetime('2024-01-01T06:00:00')" }
+quiet = { operator = "since_last", over = "1h" }
+"""
+    text = PIPELINE.replace('by = "symbol"', 'by = "symbol"\nevery = "1h"')
+    loaded = load(write(tmp_path, text.replace("[sink]", f"{columns}\n[sink]")))
+    assert list(loaded.features.columns)[-5:] == ["last", "ever", "first", "night", "quiet"]
+    wrong = text.replace("[sink]", 'no = { expr = "sybmol == 1" }\n[sink]')
+    with pytest.raises(PipelineError, match="reads 'sybmol' of a row, but with every="):
+        load(write(tmp_path, wrong))
+    mixed = PIPELINE.replace("[sink]", 'no = { expr = "symbol / price" }\n[sink]')
+    with pytest.raises(PipelineError, match=r"features\.columns\.no: 'symbol / price' takes numb"):
+        load(write(tmp_path, mixed))
 
 
 def test_a_definition_without_a_floor_is_refused() -> None:

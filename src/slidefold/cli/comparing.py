@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from slidefold.columns.grouping import sort_table
 from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import rows as rows_window
 from slidefold.errors import DataError
 
 
@@ -157,8 +158,9 @@ def window_rows(definition: Rolling, table: Any, difference: Difference, limit: 
     ordered = sort_table(mine, definition.on, definition.by, definition.ties)
     order = np.arange(len(mine)) if ordered.order is None else ordered.order
     overs = definition.overs
-    over = overs.get(difference.column) or next(iter(overs.values()))
-    lo, hi = over.window.frames(ordered.rows)
+    over = overs.get(difference.column) or next(iter(overs.values()), None)
+    window = rows_window(1) if over is None else over.window
+    lo, hi = window.frames(ordered.rows)
     rows = mine.take(pa.array(order)).to_pylist()
     at = next(
         (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from slidefold.definition.files import read
+from slidefold.definition.formula import Formula
+from slidefold.definition.lowering import inlined
 from slidefold.definition.operators import count
 from slidefold.definition.rolling import Rolling, rolling
 from slidefold.errors import SlidefoldError, nearest
@@ -49,9 +52,10 @@ def check_against(
     if not isinstance(definition.order, str):
         _require("features.order", definition.order, names, mistakes)
     places = _places(table)
-    alone = {name: definition.only(name) for name, _ in definition.items}
-    for name, _ in definition.items:
-        _require(places[name], _read(alone[name]), names, mistakes)
+    alone = {name: _alone(definition, name) for name in definition.columns}
+    known = names if definition.slide is None else [*names, "window_end"]
+    for name, single in alone.items():
+        _require(places[name], _read(single), known, mistakes)
     if mistakes.at("features") or mistakes.at("source"):
         return None
     # A run over an empty table finds every wrong type: of times and keys, then column by column.
@@ -59,14 +63,22 @@ def check_against(
     head: dict[str, Any] = {"on": definition.on, "by": definition.by, "order": definition.order}
     probe = rolling(**head, columns={f"n{''.join(names)}": count().over(1)})
     _try(probe, empty, "features.on", _hint((definition.on,), schema, format), mistakes)
-    for name, _ in definition.items if not mistakes.at("features") else ():
-        hint = _hint(_read(alone[name]), schema, format)
-        single = rolling(**head, columns={**alone[name].columns})
+    for name, single in alone.items() if not mistakes.at("features") else ():
+        if isinstance(definition.columns[name], Formula) and definition.slide is not None:
+            continue  # it may read the end of its window
+        hint = _hint(_read(single), schema, format)
         _try(single, empty, places[name], hint, mistakes)
     if mistakes.at("features"):
         return None
     results = _try(definition, empty, "features", ("", ""), mistakes)
     return None if results is None else results.schema
+
+
+def _alone(definition: Rolling, name: str) -> Rolling:
+    """Return the definition of one column, with one result per row."""
+    items = ((name, inlined(name, definition)),)
+    per_row: dict[str, Any] = {"every": None, "offset": None, "zone": None, "fill": False}
+    return replace(definition, items=items, peers=definition.ties, **per_row)
 
 
 def _read(definition: Rolling) -> tuple[str, ...]:
