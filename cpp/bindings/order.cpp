@@ -107,10 +107,8 @@ PyObject* value_ordered(const Key& key, const QuantileSpec& spec) {
 template <class Key>
 PyObject* lower_ordered(const TallyOf<Key>& tally, const QuantileSpec& spec) {
   using What = QuantileSpec::What;
-  if (spec.what == What::kDistinct) {
-    return checked(PyLong_FromSize_t(tally.distinct()));
-  }
   if (tally.empty()) return Py_NewRef(Py_None);
+  if (spec.what == What::kDistinct) return checked(PyLong_FromSize_t(tally.distinct()));
   if (spec.what == What::kEntropy) return checked(PyFloat_FromDouble(tally.entropy()));
   nb::list found;
   tally.most_frequent(spec.k, [&](const Key& key, std::uint64_t count) {
