@@ -95,12 +95,80 @@ Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
 
 namespace {
 
+// A decimal of more than 18 digits, as a whole number of its last digit.
+class Wide {
+ public:
+  explicit Wide(std::string_view bytes) {  // little-endian
+    const bool negative = (bytes.back() & 0x80) != 0;
+    std::memset(limbs_, negative ? 0xFF : 0, sizeof limbs_);
+    std::memcpy(limbs_, bytes.data(), bytes.size());
+  }
+  bool negative() const { return limbs_[3] >> 63 != 0; }
+  std::string digits() const {
+    Wide rest = *this;
+    if (negative()) rest.negate();
+    std::string found;
+    do {
+      uint128 carry = 0;
+      for (int i = 3; i >= 0; --i) {
+        carry = carry << 64 | rest.limbs_[i];
+        rest.limbs_[i] = static_cast<Word>(carry / 10);
+        carry %= 10;
+      }
+      found.insert(found.begin(), static_cast<char>('0' + static_cast<int>(carry)));
+    } while ((rest.limbs_[0] | rest.limbs_[1] | rest.limbs_[2] | rest.limbs_[3]) != 0);
+    return found;
+  }
+  // The digits after 10 to the precision is added: one length, no sign.
+  std::string code(const std::string& format) const {
+    const int precision = std::atoi(format.c_str() + 2);
+    Wide limit(std::string_view("\1\0", 2));
+    for (int i = 0; i < precision; ++i) {
+      uint128 carry = 0;
+      for (Word& limb : limit.limbs_) {
+        carry += uint128{limb} * 10;
+        limb = static_cast<Word>(carry);
+        carry >>= 64;
+      }
+    }
+    uint128 carry = 0;
+    for (int i = 0; i < 4; ++i) {
+      carry += uint128{limit.limbs_[i]} + limbs_[i];
+      limit.limbs_[i] = static_cast<Word>(carry);
+      carry >>= 64;
+    }
+    const std::string found = limit.digits();
+    return std::string(found.size() < 39 ? 39 - found.size() : 0, '0') + found;
+  }
+
+ private:
+  void negate() {
+    Word carry = 1;
+    for (Word& limb : limbs_) {
+      limb = ~limb + carry;
+      carry = carry != 0 && limb == 0 ? 1 : 0;
+    }
+  }
+  Word limbs_[4];
+};
+
+// The float nearest to a decimal.
+double nearest(const engine::Type& type, Word word) {
+  const Wide wide(engine::text_of(word));
+  const std::string text = wide.digits() + "e" + std::to_string(-type.scale);
+  const double size = std::strtod(text.c_str(), nullptr);
+  return wide.negative() ? -size : size;
+}
+
 // A number in the type of a declared field, as the lowest bytes of a word; nothing if it does not
 // fit.
 std::optional<Word> coded(const engine::Type& type, const Stored& stored, Word word) {
   Word out = 0;
   const bool real = type.kind == Kind::kReal;
-  const double as_real = real ? std::bit_cast<double>(word)
+  const int128 unit = type.scale > 0 && type.kind == Kind::kWhole ? power_of_ten(type.scale) : 1;
+  const double as_real = real                          ? std::bit_cast<double>(word)
+                         : type.kind == Kind::kDecimal ? nearest(type, word)
+                         : unit != 1 ? ratio(static_cast<std::int64_t>(word), unit)
                          : type.kind == Kind::kUnsigned
                              ? static_cast<double>(word)
                              : static_cast<double>(static_cast<std::int64_t>(word));
@@ -114,6 +182,8 @@ std::optional<Word> coded(const engine::Type& type, const Stored& stored, Word w
   int128 whole = type.kind == Kind::kUnsigned
                      ? static_cast<int128>(word)
                      : static_cast<int128>(static_cast<std::int64_t>(word));
+  if (whole % unit != 0) return std::nullopt;
+  whole /= unit;
   if (real) {
     if (!(std::floor(as_real) == as_real) || !(std::fabs(as_real) < 1.9e19)) return std::nullopt;
     whole = static_cast<int128>(as_real);
@@ -156,6 +226,8 @@ void Inputs::convert(engine::Pool& pool, const Stored& stored, std::vector<Word>
           real = std::bit_cast<double>(word);
         } else if (input.type.kind == Kind::kUnsigned) {
           real = static_cast<double>(word);
+        } else if (input.type.kind == Kind::kDecimal) {
+          real = nearest(input.type, word);
         } else if (input.type.scale > 0) {
           real = ratio(static_cast<std::int64_t>(word), power_of_ten(input.type.scale));
         } else {
@@ -167,20 +239,15 @@ void Inputs::convert(engine::Pool& pool, const Stored& stored, std::vector<Word>
       case Reading::kShifted:
         out[i] = word ^ (Word{1} << 63);
         break;
-      case Reading::kLatin: {
-        std::string text;
-        for (const char c : engine::text_of(word)) {
-          const auto byte = static_cast<unsigned char>(c);
-          if (byte < 0x80) {
-            text.push_back(c);
-          } else {
-            text.push_back(static_cast<char>(0xC0 | byte >> 6));
-            text.push_back(static_cast<char>(0x80 | (byte & 0x3F)));
-          }
-        }
-        out[i] = pool.add(text);
+      case Reading::kLatin:
+        out[i] = pool.add(latin_text(engine::text_of(word)));
         break;
-      }
+      case Reading::kOrdered:
+        out[i] = pool.add(ordered_text(engine::text_of(word)));
+        break;
+      case Reading::kDigits:
+        out[i] = pool.add(Wide(engine::text_of(word)).code(input.format));
+        break;
       case Reading::kCode: {
         const std::optional<Word> fits = coded(input.type, stored, word);
         if (!fits) throw std::domain_error(stored.complaint);
@@ -234,16 +301,16 @@ engine::Engine::Given Inputs::given(engine::Pool& pool, std::uint64_t first_numb
       }
     }
   }
-  const std::size_t words = keys.size() + 1;
-  keys_.resize(count_ * words);
+  const std::size_t words = key_words();
+  keys_.assign(count_ * words, 0);
   for (std::size_t i = 0; i < count_; ++i) {
-    Word nulls = 0;
+    Word* const nulls = keys_.data() + i * words + keys.size();
     for (std::size_t k = 0; k < keys.size(); ++k) {
       const Input& input = inputs[keys[k]];
       Word word = input.words[i];
       if (input.valid[i] == 0) {
         word = 0;
-        nulls |= Word{1} << k;
+        nulls[k / 64] |= Word{1} << (k % 64);
       } else if (input.type.kind == Kind::kReal) {
         const auto real = std::bit_cast<double>(word);
         if (real == 0) word = 0;  // -0.0 is 0.0, and NaN is one key
@@ -251,9 +318,48 @@ engine::Engine::Given Inputs::given(engine::Pool& pool, std::uint64_t first_numb
       }
       keys_[i * words + k] = word;
     }
-    keys_[i * words + keys.size()] = nulls;
   }
   return {count_, times_.data(), columns_.data(), holes ? masks_.data() : nullptr, keys_.data()};
+}
+
+std::string latin_text(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text.push_back(c);
+    } else {
+      text.push_back(static_cast<char>(0xC0 | byte >> 6));
+      text.push_back(static_cast<char>(0x80 | (byte & 0x3F)));
+    }
+  }
+  return text;
+}
+
+std::string latin_bytes(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    if (first < 0x80 || i + 1 == text.size()) {
+      bytes.push_back(text[i]);
+    } else {
+      const auto second = static_cast<unsigned char>(text[++i]);
+      bytes.push_back(static_cast<char>((first & 0x03) << 6 | (second & 0x3F)));
+    }
+  }
+  return bytes;
+}
+
+std::string ordered_text(std::string_view decimal) {
+  std::string bytes(decimal.rbegin(), decimal.rend());
+  bytes[0] = static_cast<char>(bytes[0] ^ 0x80);
+  return latin_text(bytes);
+}
+
+std::string decimal_bytes(std::string_view text) {
+  std::string bytes = latin_bytes(text);
+  if (!bytes.empty()) bytes[0] = static_cast<char>(bytes[0] ^ 0x80);
+  return {bytes.rbegin(), bytes.rend()};
 }
 
 PyObject* object_of(const engine::Type& type, const std::string& format, Word word) {

@@ -20,6 +20,8 @@ enum class Reading : std::uint8_t {
   kShifted,  // a uint64 less 2^63
   kLatin,    // bytes as a text of the characters with these codes
   kCode,     // a number in the type of a declared field
+  kOrdered,  // the bytes of a decimal of more than 18 digits in its order, as kLatin
+  kDigits,   // the same as digits, one length for all
 };
 
 struct Stored {
@@ -72,6 +74,11 @@ class Inputs {
     return raw ? inputs[stored[column].input].words[row] : converted_[column][row];
   }
   const std::vector<engine::Time>& times() const { return times_; }
+  // A key is a word per column, and bits that tell which of them are null.
+  std::size_t key_words() const { return keys.size() + keys.size() / 64 + 1; }
+  bool has_key(const Word* key, std::size_t k) const {
+    return (key[keys.size() + k / 64] >> (k % 64) & 1) == 0;
+  }
   bool has_holes(std::size_t presence) const {
     for (const std::uint32_t input : presences[presence]) {
       if (inputs[input].holes) return true;
@@ -89,6 +96,13 @@ class Inputs {
   std::vector<const void*> columns_;
   std::vector<std::uint8_t> masks_;
 };
+
+// Bytes as a text of the characters with these codes, which states can hold. And back.
+std::string latin_text(std::string_view bytes);
+std::string latin_bytes(std::string_view text);
+// The bytes of a decimal in its order, the sign first and not last, as such a text. And back.
+std::string ordered_text(std::string_view decimal);
+std::string decimal_bytes(std::string_view text);
 
 // A value of a column as a Python object; a new reference.
 PyObject* object_of(const engine::Type& type, const std::string& format, Word word);

@@ -14,9 +14,18 @@ void Output::reset(std::size_t rows) {
   some_.clear();
   if (objects) objects_.assign(rows, PyRef());
   if (texts_.size() > 0) texts_.sweep();  // nobody marks them
+  const bool words = source == Source::kFold && !objects && scale == 1 && times == 1 && !shifted;
+  const Lowers lowers = words ? ports(op).lowers : Lowers::kObject;
+  plain_ = lowers == Lowers::kReal || lowers == Lowers::kWhole ? ports(op).lower_words : nullptr;
 }
 
 void Output::put(std::size_t row, const void* state, std::uint64_t held) {
+  if (plain_ != nullptr && (counts == nullptr || !*counted)) {  // most results
+    const bool some = state != nullptr && held >= least && (held > 0 || when_empty);
+    valid_[row] = some && plain_(op.context.get(), state, lowered_) ? 1 : 0;
+    words_[row] = lowered_.word;
+    return;
+  }
   const std::uint64_t n =
       counts != nullptr && *counted ? counts->found[row] : (state == nullptr ? 0 : held);
   valid_[row] = 0;
@@ -61,7 +70,7 @@ void Output::fold(std::size_t row, const void* state) {
       }
       return set(row, lowered_.word);
     case Lowers::kText:
-      return set(row, texts_.add(lowered_.text));
+      return set(row, add_text(lowered_.text));
     case Lowers::kReals:
     case Lowers::kWholes: {
       const std::size_t first = items_.size();
@@ -70,7 +79,7 @@ void Output::fold(std::size_t row, const void* state) {
     }
     case Lowers::kTexts: {
       const std::size_t first = items_.size();
-      for (const std::string& text : lowered_.texts) add_item(texts_.add(text), true);
+      for (const std::string& text : lowered_.texts) add_item(add_text(text), true);
       return set_list(row, first);
     }
     default: {
@@ -86,8 +95,8 @@ void Output::fold(std::size_t row, const void* state) {
 void Output::order(std::size_t row, engine::Ordered& values) {
   if (values.size() == 0) return;
   const auto [k, share] = quantile.place(values.size());
-  const Word low = values.select(k);
-  const Word high = share == 0 ? low : values.select(k + 1);
+  const auto [low, after] = share == 0 ? std::pair(values.select(k), Word{}) : values.select_two(k);
+  const Word high = share == 0 ? low : after;
   if (quantile.picks()) return set(row, restored(low));
   if (between_whole) {
     return set(row, static_cast<Word>(lerp_whole(static_cast<std::int64_t>(low),
@@ -167,7 +176,7 @@ void Output::per_category(std::size_t row, const engine::Categories& categories)
     if (none || !port->lower_words(op.context.get(), each->state.get(), lowered_)) {
       add_item(0, false);
     } else if (port->lowers == Lowers::kText) {
-      add_item(texts_.add(lowered_.text), true);
+      add_item(add_text(lowered_.text), true);
     } else if (port->lowers == Lowers::kReal) {
       const auto real = std::bit_cast<double>(lowered_.word);
       add_item(std::bit_cast<Word>(scale != 1 ? real / scale : real), true);

@@ -54,6 +54,8 @@ class Output final : public engine::Sink {
   double scale = 1;        // results are divided by it
   std::int64_t times = 1;  // whole results are multiplied by it
   bool shifted = false;    // words are those of a uint64 less 2^63
+  bool ordered = false;    // texts are those of decimals in their order
+  bool latin = false;      // texts are bytes as characters
 
   // Of quantiles.
   Quantile quantile;
@@ -108,7 +110,14 @@ class Output final : public engine::Sink {
     spans_[row] = {first, items_.size()};
     valid_[row] = 1;
   }
-  Word restored(Word word) const { return shifted ? word ^ (Word{1} << 63) : word; }
+  Word restored(Word word) {
+    if (ordered || latin) return add_text(engine::text_of(word));
+    return shifted ? word ^ (Word{1} << 63) : word;
+  }
+  Word add_text(std::string_view text) {
+    if (ordered) return texts_.add(decimal_bytes(text));
+    return texts_.add(latin ? latin_bytes(text) : text);
+  }
 
   std::vector<Word> words_;
   std::vector<std::uint8_t> valid_;
@@ -118,6 +127,7 @@ class Output final : public engine::Sink {
   std::vector<PyRef> objects_;
   engine::Pool texts_;
   Lowered lowered_;
+  LowerWords plain_ = nullptr;  // where a word of a state is a result as it is
 };
 
 }  // namespace slidefold::bindings

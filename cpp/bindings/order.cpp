@@ -77,10 +77,7 @@ PyObject* between(const TextKey& low, const TextKey& high, double share, const Q
 }  // namespace
 
 template <class Key>
-PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec) {
-  if (tree.empty()) return Py_NewRef(Py_None);
-  const auto [k, share] = spec.quantile.place(tree.size());
-  const auto [low, high] = tree.select(k);
+PyObject* lower_between(const Key& low, const Key& high, double share, const QuantileSpec& spec) {
   if (spec.reals) {
     return checked(
         PyFloat_FromDouble(lerp(real_of(low, *spec.codec), real_of(high, *spec.codec), share)));
@@ -89,6 +86,14 @@ PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec
   if (spec.result == nullptr) return result;
   const nb::object code = nb::steal(result);
   return spec.result->out(code.ptr());
+}
+
+template <class Key>
+PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec) {
+  if (tree.empty()) return Py_NewRef(Py_None);
+  const auto [k, share] = spec.quantile.place(tree.size());
+  const auto [low, high] = tree.select(k);
+  return lower_between(low, high, share, spec);
 }
 
 namespace {
@@ -105,25 +110,35 @@ PyObject* value_ordered(const Key& key, const QuantileSpec& spec) {
 }  // namespace
 
 template <class Key>
-PyObject* lower_ordered(const TallyOf<Key>& tally, const QuantileSpec& spec) {
+PyObject* lower_counts(const Occurrences<Key>& found, const QuantileSpec& spec) {
   using What = QuantileSpec::What;
-  if (tally.empty()) return Py_NewRef(Py_None);
-  if (spec.what == What::kDistinct) return checked(PyLong_FromSize_t(tally.distinct()));
-  if (spec.what == What::kEntropy) return checked(PyFloat_FromDouble(tally.entropy()));
-  nb::list found;
-  tally.most_frequent(spec.k, [&](const Key& key, std::uint64_t count) {
-    const nb::object value = nb::steal(value_ordered(key, spec));
-    if (spec.what == What::kMode) {
-      found.append(value);
-      return;
-    }
+  if (found.values == 0) return Py_NewRef(Py_None);
+  if (spec.what == What::kDistinct) return checked(PyLong_FromSize_t(found.distinct));
+  if (spec.what == What::kEntropy) return checked(PyFloat_FromDouble(found.entropy));
+  if (spec.what == What::kMode) return value_ordered(found.most_frequent.front().first, spec);
+  nb::list results;
+  for (const auto& [key, count] : found.most_frequent) {
     nb::dict one;
-    one["value"] = value;
+    one["value"] = nb::steal(value_ordered(key, spec));
     one["count"] = nb::int_(count);
-    found.append(one);
-  });
-  if (spec.what == What::kMode) return nb::object(found[0]).release().ptr();
-  return found.release().ptr();
+    results.append(one);
+  }
+  return results.release().ptr();
+}
+
+template <class Key>
+PyObject* lower_ordered(const TallyOf<Key>& tally, const QuantileSpec& spec) {
+  Occurrences<Key> found{tally.size(), 0, 0, {}};
+  if (spec.what == QuantileSpec::What::kDistinct) {
+    found.distinct = tally.distinct();
+  } else if (spec.what == QuantileSpec::What::kEntropy) {
+    found.entropy = tally.entropy();
+  } else {
+    tally.most_frequent(spec.k, [&](const Key& key, std::uint64_t count) {
+      found.most_frequent.push_back({key, count});
+    });
+  }
+  return lower_counts(found, spec);
 }
 
 template <class Key>
@@ -150,6 +165,11 @@ void expect_ordered(const OrderedRow<Key>& row, const QuantileSpec& spec) {
   }
 }
 
+template PyObject* lower_between(const std::int64_t&, const std::int64_t&, double,
+                                 const QuantileSpec&);
+template PyObject* lower_between(const TextKey&, const TextKey&, double, const QuantileSpec&);
+template PyObject* lower_counts(const Occurrences<std::int64_t>&, const QuantileSpec&);
+template PyObject* lower_counts(const Occurrences<TextKey>&, const QuantileSpec&);
 template PyObject* lower_ordered(const CountedTree&, const QuantileSpec&);
 template PyObject* lower_ordered(const CountedTreeOf<TextKey>&, const QuantileSpec&);
 template PyObject* lower_ordered(const TallyOf<std::int64_t>&, const QuantileSpec&);
@@ -227,6 +247,9 @@ class OrderFace final : public Face {
 
   nb::object slide(nb::handle, std::size_t, bool) const override { only_windows(); }
   nb::object latencies(nb::handle, std::size_t) const override { only_windows(); }
+  nb::object rounds(nb::handle, const Rounds&, const std::int64_t*) const override {
+    only_windows();
+  }
   nb::object fold(nb::handle, const std::int64_t*, const std::int64_t*,
                   std::size_t) const override {
     only_windows();

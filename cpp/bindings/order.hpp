@@ -81,11 +81,24 @@ auto with_set(const QuantileSpec& spec, Use&& use) {
   return use(std::int64_t{}, CountedTreeOf<std::int64_t>());
 }
 
+// How often values occur, wherever that is counted.
+template <class Key>
+struct Occurrences {
+  std::size_t values = 0, distinct = 0;
+  double entropy = 0;
+  std::vector<std::pair<Key, std::uint64_t>> most_frequent;
+};
+
 // A new reference.
 template <class Key>
 PyObject* lower_ordered(const CountedTreeOf<Key>& tree, const QuantileSpec& spec);
 template <class Key>
 PyObject* lower_ordered(const TallyOf<Key>& tally, const QuantileSpec& spec);
+// The same from two neighbours and the share of the way between them, and from counts.
+template <class Key>
+PyObject* lower_between(const Key& low, const Key& high, double share, const QuantileSpec& spec);
+template <class Key>
+PyObject* lower_counts(const Occurrences<Key>& found, const QuantileSpec& spec);
 template <class Key>
 OrderedRow<Key> read_ordered(PyObject* value, const QuantileSpec& spec);
 template <class Key>

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import slidefold as sf
 from slidefold.live import Engine, Live
-from slidefold.live.same import same
+from slidefold.live.equality import same
 from tests.support.arrivals import EVERY, FEWER, IN_TIME, PER_ROW, SCHEMA, assert_rows, batches
 
 Row = dict[str, Any]
@@ -158,12 +158,13 @@ def test_results_of_every_type_are_compared() -> None:
 
 def test_bad_arguments() -> None:
     row, every = PER_ROW["time"], IN_TIME["every"]
-    for definition, said, match in (
+    wrong: list[tuple[Any, Any, str]] = [
         (every, {"emit": "arrival"}, "arrival' gives one result per row"),
         (row, {"emit": "revise"}, "revise' needs id="),
         (EVERY["every session"], {"emit": "revise", "id": "id"}, "needs every= in time"),
         (EVERY["every 2 rows"], {"emit": "revise", "id": "id"}, "needs every= in time"),
-    ):
+    ]
+    for definition, said, match in wrong:
         with pytest.raises(sf.errors.DefinitionError, match=match):
             definition.live(lateness=1, **said)
     table = SCHEMA.empty_table()

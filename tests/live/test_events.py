@@ -250,3 +250,14 @@ def test_an_event_may_be_changed_after_it_was_pushed() -> None:
     assert live.push(event) == [{"t": 1, "x": 1.0, "s": 1.0}]
     event.update(t=20, x=0.0)
     assert live.push(event) == [{"t": 9, "x": 5.0, "s": 6.0}]
+
+
+@pytest.mark.parametrize("time", [3, 4, 5, 6])
+def test_a_question_at_the_watermark_before_its_own_time(time: int) -> None:
+    """The window of the rows before the watermark needs a row that no later row needs."""
+    events = pa.table({"t": [1, 2, 3, 4, 5], "x": [1, 2, 4, 8, 16]})
+    definition = sf.rolling(on="t", s=sf.sum("x").over(sf.rows(2, closed="left")))
+    live = definition.live(lateness=2)  # the watermark is 3
+    live.feed(events)
+    expected = definition.run(events, at=pa.table({"t": [time]}))["s"].to_pylist()
+    assert [live.ask({"t": time})["s"]] == expected

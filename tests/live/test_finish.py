@@ -11,7 +11,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.live import Live
-from slidefold.live.frames import NEWEST
+from slidefold.live.lateness import NEWEST
 from slidefold.state import pack, unpack
 
 SUMS = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))

@@ -75,15 +75,6 @@ EVENTS_REFUSED: dict[str, tuple[str, ...]] = {
     "theta": ("decimal", *_TIMES),
     "user declared": ("decimal", *_TIMES),
 }
-# What only rows in order of arrival refuse: expressions there need types that native code reads.
-LIVE_REFUSED: dict[str, tuple[str, ...]] = {
-    "rank": ("decimal128(30,6)", "decimal256(50,3)", "null"),
-    "decayed_sum of ages": ("decimal128(30,6)", "null"),
-    "since_last x": ("null",),
-    "since_first x": ("null",),
-    "change": ("null",),
-    "ratio_change": ("null",),
-}
 EVENTS_TAKEN: dict[str, tuple[str, ...]] = {
     # A model of events gives labels back as they were; a column of models has integers or strings.
     "naive_bayes": ("decimal", *_TIMES, "binary"),
@@ -97,10 +88,8 @@ TOO_LARGE: dict[str, tuple[str, ...]] = {
 _NO_TIMES_FIRST = ("covariance", "correlation", "trend", "decayed_mean", "decayed_sum")
 
 
-def refused(case: Case, kind: Kind, engine: str = "") -> bool:
+def refused(case: Case, kind: Kind) -> bool:
     """Tell whether an operator does not take columns of a type."""
-    if engine == "live" and _listed(LIVE_REFUSED, case, kind):
-        return True
     times = case.registered in _NO_TIMES_FIRST and case.columns[0] == "x"
     return _listed(REFUSED, case, kind) or (times and kind.family in _TIMES)
 

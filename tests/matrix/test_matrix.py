@@ -41,18 +41,18 @@ of_slid = pytest.mark.parametrize(("nulls", "key"), SLID, ids=lambda said: said.
 exhaustive = [pytest.mark.exhaustive, pytest.mark.slow]
 
 
-def taken(kind: Kind, nulls: str, engine: str) -> list[Case]:
+def taken(kind: Kind, nulls: str) -> list[Case]:
     """Return the operators that must give results over such a column."""
     return [
         case
         for case in CASES
-        if not refused(case, kind, engine) and not too_large(case, kind, nulls, "columns")
+        if not refused(case, kind) and not too_large(case, kind, nulls, "columns")
     ]
 
 
 def slid(kind: Kind, nulls: str, engine: str) -> list[Case]:
     """Return those of them that `every=` takes."""
-    return [case for case in taken(kind, nulls, engine) if not case.reads_row]
+    return [case for case in taken(kind, nulls) if not case.reads_row]
 
 
 def pick(options: Any, *words: object) -> Any:
@@ -81,7 +81,7 @@ def test_sample(kind: Kind) -> None:
     cells: dict[Any, list[Cell]] = defaultdict(list)
     for case in CASES:
         scenario = pick(scenarios, kind, case)
-        if case in taken(kind, scenario[0], scenario[2]):
+        if case in taken(kind, scenario[0]):
             cells[scenario].append((case, pick(PER_ROW, kind, case, "window")))
     wrong = []
     for (nulls, key, engine), of in cells.items():
@@ -116,7 +116,7 @@ def test_sample_of_far_windows(kind: Kind) -> None:
     nulls, key, engine = pick(SCENARIOS, kind, "far")
     wrong = []
     for each in {engine, "live"}:
-        cells = [pick(far_cells(case, each), kind, case) for case in taken(kind, nulls, each)]
+        cells = [pick(far_cells(case, each), kind, case) for case in taken(kind, nulls)]
         wrong += Checker(Data(kind, nulls, key)).check(each, cells)
     nulls, key = pick(SLID, kind, "slid far")
     checker = Checker(Data(kind, nulls, key))
@@ -135,7 +135,7 @@ def test_refusals_of_far_windows() -> None:
         for case in CASES
         for window in FAR
         for engine in ("columns in order", "live")
-        if not refused(case, KINDS[0], engine)
+        if not refused(case, KINDS[0])
         and case.own is None
         and (case, window) not in far_cells(case, engine)
     ]
@@ -164,10 +164,6 @@ def test_refusals(kind: Kind) -> None:
             nulls, key, engine = pick(SCENARIOS, kind, case, "refused")
             window = pick(PER_ROW, kind, case, "refused")
             wrong.append(Checker(Data(kind, nulls, key)).refusal(engine, (case, window)))
-        elif refused(case, kind, "live"):
-            checker = Checker(Data(kind, "some", "int key"))
-            window = pick(PER_ROW, kind, case, "refused")
-            wrong.append(checker.refusal("live", (case, window)))
         elif case.reads_row:
             slide = pick(SLIDES, kind, case, "refused")
             cell = case, pick(slide.windows, kind, case)
@@ -190,7 +186,7 @@ class TestAll:
         checker = Checker(Data(kind, nulls, key))
         wrong = []
         for engine in ENGINES:
-            cells = [(case, window) for case in taken(kind, nulls, engine) for window in PER_ROW]
+            cells = [(case, window) for case in taken(kind, nulls) for window in PER_ROW]
             wrong += checker.check(engine, cells)
         fail_on(wrong)
 
@@ -212,7 +208,7 @@ class TestAll:
         checker = Checker(Data(kind, nulls, key))
         wrong = []
         for engine in ENGINES:
-            cases = taken(kind, nulls, engine)
+            cases = taken(kind, nulls)
             wrong += checker.check(engine, [c for case in cases for c in far_cells(case, engine)])
         for engine in ("columns shuffled", "live"):
             for slide in FAR_SLIDES:
@@ -242,14 +238,7 @@ class TestAll:
     def test_refusals(self, kind: Kind, nulls: str, key: str) -> None:
         checker = Checker(Data(kind, nulls, key))
         cells = [
-            (case, pick(PER_ROW, kind, case, nulls, key))
-            for case in CASES
-            if refused(case, kind, "live")
+            (case, pick(PER_ROW, kind, case, nulls, key)) for case in CASES if refused(case, kind)
         ]
-        wrong = [
-            checker.refusal(engine, cell)
-            for cell in cells
-            for engine in ENGINES
-            if refused(cell[0], kind, engine)
-        ]
+        wrong = [checker.refusal(engine, cell) for cell in cells for engine in ENGINES]
         fail_on([said for said in wrong if said])

@@ -37,11 +37,9 @@ STREAMED = "timestamp[us]"  # event time of streams
 _NO_STREAM = ("delta", "punctuated")
 
 
-def cells_of(
-    kind: Kind, windows: tuple[Window, ...], most: int | None = None, engine: str = ""
-) -> list[Cell]:
+def cells_of(kind: Kind, windows: tuple[Window, ...], most: int | None = None) -> list[Cell]:
     """Return the cells of a type, in an order that is always the same; at most so many."""
-    taken = [case for case in CASES if not refused(case, kind, engine) and case.name != UNDECLARED]
+    taken = [case for case in CASES if not refused(case, kind) and case.name != UNDECLARED]
     cells = [(case, window) for case in taken for window in windows]
     order = sorted(cells, key=lambda cell: chosen(f"{kind} {cell[0]} {cell[1]}", 2**32))
     return order[:most]
@@ -93,7 +91,7 @@ def streamed(kind: Kind, most: int | None) -> list[str]:
 
     checker = Checker(Data(kind, "some", "two keys", STREAMED), typed=False)
     windows = tuple(window for window in PER_ROW if window.kind not in _NO_STREAM)
-    every = cells_of(kind, windows, most, "live")
+    every = cells_of(kind, windows, most)
     tables = [spark_table(checker.data.table(batch)) for batch in checker.data.batches(3)]
     # Expressions need types that native code reads, in all columns of a definition.
     wrong = []

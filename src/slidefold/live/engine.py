@@ -16,21 +16,14 @@ from slidefold.columns.expressions import with_derived
 from slidefold.columns.grouping import no_rows, require_movable, without_runs, without_views
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
-from slidefold.live.arrival import Arrival
-from slidefold.live.change import Change
-from slidefold.live.final import Final
-from slidefold.live.frames import OLDEST, past_rows
-from slidefold.live.kept import Kept
-from slidefold.live.lateness import judge, times_of
-from slidefold.live.native import ENDS, MODES, Native
-from slidefold.live.numbered import NUMBER, numbered
+from slidefold.live.end_modes import ENDS
+from slidefold.live.lateness import judge, past_rows
+from slidefold.live.native import Native
 from slidefold.live.program import compile_program
-from slidefold.live.revise import REVISION, Revise
-from slidefold.live.revise_ends import ReviseEnds
+from slidefold.live.revisions import REVISION
+from slidefold.live.row_modes import MODES
 from slidefold.live.side import (
-    Mode,
     Side,
-    Sided,
     has_null,
     read_past,
     read_side,
@@ -39,13 +32,6 @@ from slidefold.live.side import (
 )
 
 EMITS = ("final", "arrival", "revise", "change")
-
-_MODES: dict[str, type[Kept]] = {
-    "final": Final,
-    "arrival": Arrival,
-    "revise": Revise,
-    "change": Change,
-}
 
 
 class Engine:
@@ -84,28 +70,15 @@ class Engine:
                     "rename it"
                 )
             self.result = self.result.append(pa.field(REVISION, pa.int64()))
-        self._seen = 0
         empty = without_views(empty)
         self._as_kept = empty.schema.equals(self.schema)  # no column is a view
         core = self.columns
         if definition.core is not definition:
             core = run(definition.core, with_derived(definition, empty)).schema
         program = compile_program(definition, empty.schema, core, emit)
-        if program is None and _needs_native(definition):
-            raise DefinitionError(
-                "expressions, conditions, ranks and fill= in order of arrival need columns of "
-                "numbers, strings, bytes, times or decimals of up to 18 digits, and no algorithm="
-            )
-        self.native: Native | None = None
-        self._mode: Mode
-        if program is not None:
-            modes = MODES if definition.slide is None else ENDS
-            self._mode = self.native = modes[emit](definition, empty, program)
-            self.native.result = self.result
-            return
-        ends = emit == "revise" and definition.slide is not None
-        kept: type[Any] = ReviseEnds if ends else _MODES[emit]
-        self._mode = kept(definition.core, numbered(empty, 0))
+        modes = MODES if definition.slide is None else ENDS
+        self.native: Native = modes[emit](definition, empty, program)
+        self.native.result = self.result
 
     @classmethod
     def rebuild(
@@ -129,55 +102,51 @@ class Engine:
         gone = past_rows(rows, definition.on, horizon)
         if gone.any():
             rows = rows.filter(pa.array(~gone))
-        engine._seen = len(rows)
-        mode = engine._mode
-        if engine.native is None:
-            rows = numbered(rows, 0)
+        native = engine.native
         past = read_past(kept.schema.metadata)
-        if past is not None and engine.native is not None:
-            engine.native.fill_past(past)
-        if not isinstance(mode, Sided):
-            mode.fill(rows, watermark)
+        if past is not None:
+            native.fill_past(past)
+        if not native.sided:
+            native.fill(rows, watermark)
             return engine
         saved = read_side(kept.schema.metadata)
         if saved is not None:
-            mode.fill(rows.slice(0, saved.rows), saved.watermark)
-            mode.fill_side(saved.table)
+            native.fill(rows.slice(0, saved.rows), saved.watermark)
+            native.fill_side(saved.table)
             rows = rows.slice(saved.rows)
-        mode.take(rows, watermark)
+        native.take(rows, watermark)
         return engine
 
     @property
     def watermark(self) -> int | None:
         """Return the watermark; rows up to it are complete. None at the start."""
-        return self._mode.watermark
+        return self.native.watermark
 
     @property
     def newest(self) -> int | None:
         """Return the newest time of a row so far, or the watermark if that is later."""
-        return self._mode.newest
+        return self.native.newest
 
     @property
     def pending(self) -> int:
         """Return the number of rows that wait for the watermark."""
-        return self._mode.waiting
+        return self.native.waiting
 
     @property
     def rows(self) -> int:
         """Return the number of held rows; some may not be needed any more."""
-        return self._mode.rows
+        return self.native.rows
 
     @property
     def by_key(self) -> tuple[str, ...]:
-        """Return the columns that are kept as states by key and need no history."""
-        if isinstance(self._mode, Kept):
-            return self._mode.by_key.names
-        return tuple(self.definition.columns)
+        """Return the columns that are kept as states by key, and not folded from values."""
+        refolded = self.native.program.refolded
+        return tuple(name for name in self.definition.columns if name not in refolded)
 
     @property
     def nbytes(self) -> int:
         """Return the size of the held rows in bytes."""
-        return self._mode.nbytes
+        return self.native.nbytes
 
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add accepted rows, move the watermark, and return the due results in time order.
@@ -195,11 +164,7 @@ class Engine:
             )
         if watermark is None or (before is not None and watermark < before):
             watermark = before
-        if self.native is None:
-            rows = numbered(rows, self._seen)
-        results = self._mode.take(rows, watermark)
-        self._seen += len(rows)
-        return self._written(results)
+        return self._written(self.native.take(rows, watermark))
 
     def feed(self, rows: Any, lateness: int) -> tuple[Any, Any]:
         """Take rows, judge them by the watermark, and move it to the newest time minus `lateness`.
@@ -207,13 +172,6 @@ class Engine:
         Return the results that are ready, and the late rows with their reasons, None if there are
         none.
         """
-        if self.native is None:
-            accepted, late = judge(rows, self.definition.on, self.watermark)
-            watermark = None
-            if len(accepted):
-                newest = int(times_of(accepted, self.definition.on).max()) - lateness
-                watermark = newest if newest >= OLDEST else None
-            return self.take(accepted, watermark), late if len(late) else None
         rows = self.read(rows)
         before = self.watermark
         results, places = self.native.feed(rows, None, lateness)
@@ -227,16 +185,16 @@ class Engine:
 
         It depends on the last watermark taken; the argument is ignored.
         """
-        if self.native is not None and self.native.keeps_past:
+        if self.native.keeps_past:
             return None  # what is left of older rows is not in the rows
-        return self._mode.horizon()
+        return self.native.horizon()
 
     def next_due(self) -> int | None:
         """Return the first watermark at which a result may be due without new rows.
 
         None if nothing waits.
         """
-        return self._mode.next_due()
+        return self.native.next_due()
 
     def kept(self) -> Any:
         """Return the rows that are still needed, for `rebuild`.
@@ -244,13 +202,11 @@ class Engine:
         Columns that the definition does not use are null in rows that have been emitted. The
         metadata holds the last results of "revise" and "change".
         """
-        rows = self._mode.kept()
-        if self.native is None:
-            rows = rows.drop_columns([NUMBER])
-        if isinstance(self._mode, Sided):
-            side = Side(self._mode.side(), len(rows), self.watermark)
+        rows = self.native.kept()
+        if self.native.sided:
+            side = Side(self.native.side(), len(rows), self.watermark)
             rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))
-        if self.native is not None and self.native.keeps_past:
+        if self.native.keeps_past:
             past = write_past(self.native.past(), rows.schema.metadata)
             rows = rows.replace_schema_metadata(past)
         return rows
@@ -285,13 +241,6 @@ class Engine:
             columns.append(column)
             fields.append(field.with_type(column.type))
         return pa.table(columns, schema=pa.schema(fields, self.result.metadata))
-
-
-def _needs_native(definition: Rolling) -> bool:
-    """Tell whether only the native engine runs a definition in order of arrival."""
-    reads_row = any(leaf.operator.record.reads_row for leaf in definition.leaves)
-    made = definition.derived or definition.formulas
-    return bool(made or reads_row or definition.fill)
 
 
 def check_emit(definition: Rolling, emit: str, id: Sequence[str]) -> None:

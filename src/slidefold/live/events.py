@@ -11,8 +11,9 @@ from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, ValueTypeError, nearest
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
-from slidefold.live.native import MODES, Native, NativeArrival, NativeFinal, capsule
+from slidefold.live.native import Native, capsule
 from slidefold.live.program import is_plain
+from slidefold.live.row_modes import NativeArrival, NativeFinal
 from slidefold.live.times import value_of
 
 LATE_ROW = object()  # stands for the result of a late row
@@ -44,12 +45,12 @@ class Events:
         self.names = list(engine.schema.names)
         self.known = frozenset(self.names)
         native = engine.native
-        self.inputs: tuple[str, ...] = () if native is None else native.program.inputs
+        self.inputs: tuple[str, ...] = native.program.inputs
         # Values of other types take the way of tables.
         kinds = [engine.schema.field(name).type for name in self.inputs]
-        self.native = native if native is not None and all(map(_reads, kinds)) else None
-        self.plain = native is not None and native.program.plain
-        formulas = None if native is None else native.formulas
+        self.native = native if all(map(_reads, kinds)) else None
+        self.plain = native.program.plain
+        formulas = native.formulas
         if formulas is not None:
             read = (*formulas.kinds, *formulas.types.values())
             self.plain = self.plain and all(map(_reads, read))
@@ -99,7 +100,7 @@ class Events:
         if row[on] is None:
             raise DataError(f"the field {on!r} is null")
         native = self.native
-        fits = isinstance(native, NativeArrival) or type(native) is MODES["final"]
+        fits = isinstance(native, NativeArrival) or type(native) is NativeFinal
         if native is None or not fits or raising:
             return self._by_table(row, lateness, raising)
         core = native.core
@@ -131,7 +132,6 @@ class Events:
     def _results(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the results of the last native call, which answered these rows."""
         native = self.engine.native
-        assert native is not None
         if self.plain:
             return [self._complete(row, native.core.row(at)) for at, row in enumerate(rows)]
         features = native.features(native.core.rows_of(len(rows)))
@@ -142,7 +142,6 @@ class Events:
     def _complete(self, row: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         """Return the columns of the definition for a row and the core's results."""
         native = self.engine.native
-        assert native is not None
         if native.formulas is None:
             return found
         on = self.definition.on
@@ -183,7 +182,7 @@ class Events:
 
     def ask(self, rows: Sequence[Any], include: bool) -> list[dict[str, Any]]:
         """Return the new columns for some keys and times."""
-        native = self._require_native()
+        native = self._rows_engine()
         asked = [self._question(row, include) for row in rows]
         now = native.newest
         if self.native is None or not self.plain:
@@ -198,7 +197,7 @@ class Events:
 
     def ask_table(self, rows: Any, include: bool) -> dict[str, Any]:
         """Return the new columns for the rows of a table."""
-        self._require_native()
+        self._rows_engine()
         self._question(dict.fromkeys(rows.column_names), include)
         columns = []
         for field in self.engine.schema:
@@ -217,7 +216,7 @@ class Events:
         return self._answers(pa.table(columns, schema=self.engine.schema), include)
 
     def _answers(self, table: Any, include: bool) -> dict[str, Any]:
-        native = self._require_native()
+        native = self._rows_engine()
         table = self.engine.read(table)
         if include:
             parts = []
@@ -236,12 +235,9 @@ class Events:
             table = table.set_column(table.column_names.index(on), on, filled)
         return native.complete(table, features)
 
-    def _require_native(self) -> Native:
-        if self.engine.native is None or self.definition.slide is not None:
-            raise DataError(
-                "ask needs one result per row, and types that the engine keeps by key; see "
-                "explain()"
-            )
+    def _rows_engine(self) -> Native:
+        if self.definition.slide is not None:
+            raise DataError("ask needs one result per row, and every= gives results at ends")
         return self.engine.native
 
     def asks(self, row: dict[str, Any]) -> bool:

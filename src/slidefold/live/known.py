@@ -96,12 +96,8 @@ def answer_known(
         events, came = events.filter(pa.array(taken)), came[taken]
     counted(definition.on, one_chunk(questions, definition.on))  # no null times
     rows = events.select(list(definition.used))
-    engine = Engine(definition.bare, rows.schema, "arrival")
-    if engine.native is None:
-        raise DefinitionError(
-            "known= needs columns of numbers, strings, bytes, times or decimals of up to 18 "
-            "digits, and no algorithm="
-        )
+    # Events may have columns that are named like features: those are for the questions.
+    engine = Engine(definition.bare_beside(rows.schema.names), rows.schema, "arrival")
     core, native = engine.native.core, engine.native
     turn = np.argsort(asks, kind="stable")
     ordered = questions.take(pa.array(turn))
@@ -120,7 +116,8 @@ def answer_known(
     )
     back = np.empty(len(turn), np.int64)
     back[turn] = np.arange(len(turn))
-    results = {name: values.take(pa.array(back)) for name, values in found.items()}
+    in_order = zip(definition.overs, found.values(), strict=True)
+    results = {name: values.take(pa.array(back)) for name, values in in_order}
     return completed(definition, questions, results)
 
 

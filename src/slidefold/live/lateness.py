@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from slidefold.columns.grouping import one_chunk, without_views
 from slidefold.definition.windows import counted
 from slidefold.definition.windows.sorted_rows import Ints
 
+OLDEST, NEWEST = -(2**63), 2**63 - 1  # times
 REASON = "late_reason"
 NULL_TIME = "null time"
 TOO_LATE = "at or before the watermark"
@@ -33,9 +35,9 @@ def judge(rows: Any, on: str, watermark: int | None) -> tuple[Any, Any]:
     if unknown.any():
         known = rows.filter(pa.array(~unknown))
         late = unknown.copy()
-        late[~unknown] = _passed(known, on, watermark)
+        late[~unknown] = past_rows(known, on, watermark)
     else:
-        late = _passed(rows, on, watermark)
+        late = past_rows(rows, on, watermark)
     if not late.any():
         accepted, rejected = rows, rows.slice(0, 0)
     else:
@@ -49,6 +51,7 @@ def times_of(rows: Any, on: str) -> Ints:
     return counted(on, one_chunk(rows, on))[1]
 
 
-def _passed(rows: Any, on: str, watermark: int | None) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def past_rows(rows: Any, on: str, watermark: int | None) -> npt.NDArray[np.bool_]:
+    """Tell which rows are at or before a watermark."""
     times = times_of(rows, on)
     return np.zeros(len(times), np.bool_) if watermark is None else times <= watermark

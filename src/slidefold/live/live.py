@@ -20,10 +20,10 @@ from slidefold.errors import (
 )
 from slidefold.live.engine import Engine, check_emit
 from slidefold.live.events import LATE_ROW, Events, schema_of_row
-from slidefold.live.frames import NEWEST, OLDEST
-from slidefold.live.lateness import REASON, TOO_LATE, judge
-from slidefold.live.revise import REVISION
+from slidefold.live.lateness import NEWEST, OLDEST, REASON, TOO_LATE, judge
+from slidefold.live.revisions import REVISION
 from slidefold.live.saving import identity, read_rows, same_definition, write_rows
+from slidefold.live.silence import Silence
 from slidefold.live.times import lateness_steps, steps_of, value_of
 from slidefold.live.turn import Turn, in_turn
 from slidefold.state import (
@@ -81,10 +81,13 @@ class Live:
         late: str = "drop",
         id: str | Sequence[str] = (),
         schema: Any = None,
+        idle: Given | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         """Accept rows less than `lateness` behind the newest; `late` decides about other rows.
 
-        `schema` is the Arrow schema of the rows, for `push` before any table was fed.
+        `schema` is the Arrow schema of the rows, for `push` before any table was fed. `idle` is for
+        `tick`; `clock` replaces `time.monotonic` there.
         """
         named = (id,) if isinstance(id, str) else tuple(id)
         check_emit(definition, emit, named)
@@ -104,6 +107,7 @@ class Live:
         self._finished = False
         self._last: int | None = None  # the watermark to show after finish()
         self._turn = Turn("this live run")
+        self._silence = None if idle is None else Silence(idle, clock)
         self._events: Events | None = None
         self._core: Any = None  # takes events directly, once it is known that it can
         if schema is not None:
@@ -142,6 +146,8 @@ class Live:
         if not (type(source) is ArrowSource and self._table_of is _AS_IT_IS):
             self._table_of = source.maker(self._never_null())
         self._engine = engine
+        if self._silence is not None and len(rows):
+            self._silence.heard()
         self._late += 0 if late is None else len(late)
         return self._written(due, late)
 
@@ -160,6 +166,8 @@ class Live:
         ({'s': 1.0}, {'s': 3.0})
         """
         core = self._core
+        if self._silence is not None:
+            self._silence.heard()
         if core is not None and type(row) is dict:
             with self._turn:
                 found = core.push_event(row, self._steps)
@@ -188,6 +196,8 @@ class Live:
 
         If one of them raises, those before it have been taken.
         """
+        if self._silence is not None and len(rows):
+            self._silence.heard()
         return [self._push.__wrapped__(self, row) for row in rows]  # type: ignore[attr-defined]
 
     def ask(self, rows: Any, *, include: bool = False) -> Any:
@@ -264,6 +274,33 @@ class Live:
         return self._written(engine.take(engine.schema.empty_table(), steps))
 
     @in_turn
+    def tick(self) -> Any:
+        """Return the results that are ready because the source is silent; needs `live(idle=...)`.
+
+        If no row was fed for `idle`, by the clock of this process, the watermark moves to the
+        newest time: all rows that wait get their results, and rows up to it are late from now on.
+        Before that it returns no rows, and None if no rows were fed at all. Call it from time to
+        time, such as when a read from the source times out.
+
+        >>> import slidefold as sf
+        >>> now = [0.0]
+        >>> definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
+        >>> live = definition.live(lateness=3, idle="5m", clock=lambda: now[0])
+        >>> len(live.feed(pa.table({"t": [5, 6], "x": [1, 2]}))), len(live.tick())
+        (0, 0)
+        >>> now[0] = 300.0
+        >>> live.tick()["s"].to_pylist(), live.watermark
+        ([1, 3], 6)
+        """
+        if self._silence is None:
+            raise DefinitionError("tick needs live(idle=...), such as idle='5m'")
+        engine = self._engine
+        if engine is None:
+            return None
+        moved = engine.newest if self._silence.over() and not self._finished else engine.watermark
+        return self._written(engine.take(engine.schema.empty_table(), moved))
+
+    @in_turn
     def finish(self) -> Any:
         """Declare that no more rows will come, and return all pending results.
 
@@ -294,6 +331,37 @@ class Live:
         return (
             None if steps is None else value_of(steps, engine.schema.field(self.definition.on).type)
         )
+
+    @property
+    @in_turn
+    def low(self) -> int | None:
+        """Return the watermark in steps of the time column."""
+        return None if self._engine is None else self._engine.watermark
+
+    @property
+    @in_turn
+    def newest(self) -> int | np.datetime64 | None:
+        """Return the newest time so far, as a number or a datetime64 in UTC."""
+        engine = self._engine
+        if engine is None or engine.newest is None:
+            return None
+        newest: int | np.datetime64 = value_of(
+            engine.newest, engine.schema.field(self.definition.on).type
+        )
+        return newest
+
+    @property
+    @in_turn
+    def keys(self) -> int:
+        """Return the number of keys that are held."""
+        engine = self._engine
+        return 0 if engine is None else engine.native.core.keys
+
+    @property
+    @in_turn
+    def rows(self) -> int:
+        """Return the number of rows that are held."""
+        return 0 if self._engine is None else self._engine.rows
 
     @property
     @in_turn
@@ -332,7 +400,8 @@ class Live:
             if not again:
                 lines.append("  cost:      a row costs what it changes, however many rows are kept")
             else:
-                lines.append(f"  cost:      {', '.join(again)}: folded again from the kept rows")
+                names = ", ".join(again)
+                lines.append(f"  cost:      {names}: folded from the values of each window")
         return "\n".join(lines)
 
     @in_turn

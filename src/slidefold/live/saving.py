@@ -125,7 +125,8 @@ def write_rows(schema: Any, rows: Any) -> tuple[int, bytes]:
 def read_rows(size: int, payload: bytes) -> tuple[Any, Any]:
     """Return the schema and the rows that `write_rows` wrote."""
     try:
-        schema = pa.ipc.read_schema(pa.py_buffer(payload[:size]))
+        saved = pa.ipc.read_schema(pa.py_buffer(payload[:size]))
+        schema = pa.schema(list(saved), saved.metadata)  # in the byte order of this machine
         with pa.ipc.open_stream(payload[size:]) as reader:
             rows = reader.read_all()
         rows.validate(full=True)

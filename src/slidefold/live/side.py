@@ -1,65 +1,15 @@
-"""The interface of an emit mode, and its state besides the rows, saved in their metadata."""
+"""The state of an engine besides its rows, saved in their metadata."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import pyarrow as pa
 
 from slidefold.errors import StateError
 
 _PREFIX = b"slidefold."
-
-
-class Mode(Protocol):
-    """The interface of an emit mode, which decides when results are emitted."""
-
-    @property
-    def watermark(self) -> int | None:
-        """Return the watermark; None at the start."""
-
-    @property
-    def newest(self) -> int | None:
-        """Return the newest time of a row so far, or the watermark if that is later."""
-
-    @property
-    def waiting(self) -> int:
-        """Return the number of rows without a result."""
-
-    @property
-    def rows(self) -> int:
-        """Return the number of held rows."""
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of everything held in bytes."""
-
-    def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add rows, move the watermark, and return due results; or raise and change nothing."""
-
-    def fill(self, rows: Any, watermark: int | None) -> None:
-        """Set the rows; those up to the watermark have passed already."""
-
-    def kept(self) -> Any:
-        """Return all rows that are still needed."""
-
-    def horizon(self) -> int | None:
-        """Return a time up to which no row is needed any more."""
-
-    def next_due(self) -> int | None:
-        """Return a watermark before which no result is ready without new rows."""
-
-
-@runtime_checkable
-class Sided(Protocol):
-    """A mode that holds more than rows: the last results."""
-
-    def side(self) -> Any:
-        """Return the last results as a table."""
-
-    def fill_side(self, side: Any) -> None:
-        """Set the last results, after the rows have been filled."""
 
 
 @dataclass(frozen=True)

@@ -278,7 +278,8 @@ class Answers {
     try {
       for (std::uint32_t i = 0; i < chunk.count; ++i) {
         const auto low = static_cast<std::uint64_t>(cursor.base + chunk.ats[i]);
-        orders_.follow(tree, ask.part, window, low, low + chunk.helds[i]);
+        orders_.follow(tree, ask.part, window, low, low + chunk.helds[i],
+                       {cursor.lower, chunk.ats[i], cursor.upper, chunk.ups[i]});
         order.put(window.set, chunk.rows[i], *ask.sink);
       }
     } catch (...) {

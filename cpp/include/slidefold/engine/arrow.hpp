@@ -1,8 +1,8 @@
 // Columns of the Arrow C data interface as words, and words as such columns.
 //
 // Layout: the two structs of the interface, and a Type: what an Arrow format says of a column, and
-//   how its values become words. Numbers, times and truths are words themselves; strings, bytes and
-//   decimals of more than 18 digits are numbers of a pool.
+//   how its values become words. Numbers, times and truths are words themselves; strings, bytes,
+//   decimals of more than 18 digits and nested values are addresses of texts in a pool.
 // Invariants: I1 a value, read and written again, is the same. I2 nothing is read outside of the
 //   buffers that lengths and offsets describe.
 // Cost: O(values); a dictionary is read once per batch.
@@ -23,36 +23,9 @@
 #include <string_view>
 #include <vector>
 
+#include "slidefold/engine/arrow_c.hpp"
+#include "slidefold/engine/nested.hpp"
 #include "slidefold/engine/pool.hpp"
-
-#ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
-extern "C" {
-struct ArrowSchema {
-  const char* format;
-  const char* name;
-  const char* metadata;
-  int64_t flags;
-  int64_t n_children;
-  struct ArrowSchema** children;
-  struct ArrowSchema* dictionary;
-  void (*release)(struct ArrowSchema*);
-  void* private_data;
-};
-struct ArrowArray {
-  int64_t length;
-  int64_t null_count;
-  int64_t offset;
-  int64_t n_buffers;
-  int64_t n_children;
-  const void** buffers;
-  struct ArrowArray** children;
-  struct ArrowArray* dictionary;
-  void (*release)(struct ArrowArray*);
-  void* private_data;
-};
-}
-#endif
 
 namespace slidefold::engine {
 
@@ -62,12 +35,13 @@ enum class Kind : std::uint8_t { kWhole, kUnsigned, kReal, kText, kDecimal };
 struct Type {
   Kind kind = Kind::kWhole;
   char layout = 0;          // b bool, i integer, u unsigned, f float, o offsets, O large offsets,
-                            // v views, n null
+                            // v views, n null, N nested
   std::uint8_t width = 8;   // bytes of a value
   std::int32_t scale = 0;   // of decimals
   bool dictionary = false;  // values are indices, of this width; `layout` is that of their values
   std::uint8_t index_width = 0;
   bool index_unsigned = false;
+  std::shared_ptr<const Nested> nested = nullptr;  // of values that travel as bytes, layout N
 };
 
 // What a format says, nothing if such a column cannot be read.
@@ -150,18 +124,6 @@ inline double half(std::uint16_t bits) {
   return (bits >> 15) != 0 ? -value : value;
 }
 
-template <class T>
-T at(const void* buffer, std::int64_t i) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(buffer) + i * static_cast<std::int64_t>(sizeof(T)),
-              sizeof value);
-  return value;
-}
-
-inline bool bit(const void* bits, std::int64_t i) {
-  return (static_cast<const std::uint8_t*>(bits)[i / 8] >> (i % 8) & 1) != 0;
-}
-
 inline std::int64_t whole(const void* buffer, std::int64_t i, int width, bool is_unsigned) {
   switch (width) {
     case 1:
@@ -178,9 +140,18 @@ inline std::int64_t whole(const void* buffer, std::int64_t i, int width, bool is
 }  // namespace arrow_detail
 
 inline std::optional<Type> type_of(const ArrowSchema& schema) {
-  if (schema.dictionary == nullptr) return arrow_detail::plain_type(schema.format);
+  if (schema.dictionary == nullptr) {
+    if (const auto plain = arrow_detail::plain_type(schema.format)) return plain;
+    auto nested = nested_of(schema);
+    if (!nested) return std::nullopt;
+    Type type;
+    type.kind = Kind::kText;
+    type.layout = 'N';
+    type.nested = std::make_shared<const Nested>(std::move(*nested));
+    return type;
+  }
   const auto index = arrow_detail::plain_type(schema.format);
-  auto values = arrow_detail::plain_type(schema.dictionary->format);
+  auto values = type_of(*schema.dictionary);
   if (!index || !values || (index->layout != 'i' && index->layout != 'u')) return std::nullopt;
   values->dictionary = true;
   values->index_width = index->width;
@@ -250,11 +221,16 @@ class ArrowColumn {
         if (type_.width == 4) return std::bit_cast<Word>(double{at<float>(data, i)});
         return std::bit_cast<Word>(half(at<std::uint16_t>(data, i)));
       case 'o':
-        return pool.add(text<std::int32_t>(i));
+        return pool.add(text_at<std::int32_t>(array_, i));
       case 'O':
-        return pool.add(text<std::int64_t>(i));
+        return pool.add(text_at<std::int64_t>(array_, i));
       case 'v':
-        return pool.add(view(i));
+        return pool.add(view_at(array_, i));
+      case 'N': {
+        std::string bytes;
+        write_nested(*type_.nested, array_, i, bytes);
+        return pool.add(bytes);
+      }
       default:
         break;
     }
@@ -264,22 +240,6 @@ class ArrowColumn {
     const char* const value = static_cast<const char*>(data) + i * type_.width;
     if (type_.kind == Kind::kDecimal) return pool.add({value, type_.width});
     return at<Word>(value, 0);  // up to 18 digits lie in the lowest 64 bits
-  }
-  template <class Offset>
-  std::string_view text(std::int64_t i) const {
-    const auto first = arrow_detail::at<Offset>(array_.buffers[1], i);
-    const auto last = arrow_detail::at<Offset>(array_.buffers[1], i + 1);
-    return {static_cast<const char*>(array_.buffers[2]) + first,
-            static_cast<std::size_t>(last - first)};
-  }
-  std::string_view view(std::int64_t i) const {
-    const char* const entry = static_cast<const char*>(array_.buffers[1]) + 16 * i;
-    const auto length = arrow_detail::at<std::int32_t>(entry, 0);
-    if (length <= 12) return {entry + 4, static_cast<std::size_t>(length)};
-    const auto buffer = arrow_detail::at<std::int32_t>(entry, 2);
-    const auto offset = arrow_detail::at<std::int32_t>(entry, 3);
-    return {static_cast<const char*>(array_.buffers[2 + buffer]) + offset,
-            static_cast<std::size_t>(length)};
   }
 
   Type type_;

@@ -3,6 +3,7 @@
 // Layout: a range is at most 2 * height + 1 segments: rows of a leaf, or children of an inner node.
 // Invariants: those of nodes.hpp; states that are missing are made on the way, and stay.
 // Cost: O(log n) combines if the states are there; each state is made once after its child changed.
+//   A row that comes late is folded into the states above it, if the part commutes.
 // Paper: fiba-out-of-order, section 4.3 (range queries).
 #pragma once
 
@@ -81,6 +82,21 @@ class Folds {
     columns_of(part, leaf, columns);
     nodes_.present_runs(leaf, first, end, part.presence,
                         [&](std::int32_t from, std::int32_t n) { use(target, columns, from, n); });
+  }
+
+  // A row has come to a child. States that do not take it, or fail to, have to be made again.
+  void came(Inner* node, std::int32_t i, const Leaf* leaf, std::int32_t row) noexcept {
+    if ((node->dirty >> i & 1) != 0) return;
+    for (std::size_t p = 0; p < nodes_.shape().parts.size(); ++p) {
+      if (!nodes_.has_state(node, p, i)) continue;
+      nodes_.forget_state(node, p, i);
+      if (!nodes_.part(p).commutative) continue;
+      try {
+        fold_rows(p, nodes_.state(node, p, i), leaf, row, row + 1);
+        nodes_.close_state(node, p, i);
+      } catch (...) {
+      }
+    }
   }
 
   static constexpr std::size_t kColumnsMost = 16;

@@ -149,7 +149,10 @@ class KeyStores final : LeafWatch {
   void insert_late(KeyStore& store, Place place, const Rows& rows, std::size_t row) {
     const std::uint16_t first = place.leaf->first;
     const Leaf* const leaf = place.leaf;
-    place = trees_.insert(store, place, rows, row);
+    place = trees_.insert(store, place, rows, row,
+                          [&](Inner* node, std::int32_t slot, const Leaf* to, std::int32_t at) {
+                            folds_.came(node, slot, to, at);
+                          });
     if (store.block == nullptr) return;
     const bool shifted_right = place.leaf == leaf && place.leaf->first == first;
     each_order(store, [&, rank = std::uint64_t{0}](std::size_t p, OrderWindow& window) mutable {

@@ -236,6 +236,9 @@ class Nodes {
     return room;
   }
   void close_state(Inner* node, std::size_t p, std::int32_t i) const { made(node, p) |= 1u << i; }
+  void forget_state(Inner* node, std::size_t p, std::int32_t i) const {
+    made(node, p) &= ~(1u << i);
+  }
 
   // Puts a child at i; those from i on move by one. There must be room.
   void insert_child(Inner* node, std::int32_t i, void* child, Time begins, std::uint64_t rows) {

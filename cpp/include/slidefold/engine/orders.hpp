@@ -6,7 +6,9 @@
 // Invariants: I1 the multiset holds the values of the rows `lower` to `upper` of the key that are
 //   present for the part.
 // Cost: a row that enters or leaves O(log n). A window that ends d rows earlier: the sorted runs of
-//   O(log d) nodes, and O(log n) rounds over them (selection.hpp). A run is made once.
+//   O(log d) nodes, and O(log n) rounds over them (selection.hpp). A run is made once; a late row
+//   is put into the runs that hold it, a move in memory. So runs have at most kRunHeight levels
+//   below them, and at both ends of a tree, where rows come and go, those of leaves are used.
 // Paper: none: median and quantile have no associative combine that is smaller than its values.
 #pragma once
 
@@ -24,7 +26,8 @@ class Ordered {
  public:
   virtual ~Ordered() = default;
   virtual std::size_t size() const = 0;
-  virtual Word select(std::size_t k) = 0;  // the k-th smallest, from 0
+  virtual Word select(std::size_t k) = 0;                       // the k-th smallest, from 0
+  virtual std::pair<Word, Word> select_two(std::size_t k) = 0;  // and the one after it
   // How many are smaller than a value, and how many are not larger.
   virtual std::pair<std::size_t, std::size_t> ranks(Word word) = 0;
 };
@@ -72,6 +75,11 @@ struct Sorted {
   void add_run(State& state, const void* const* columns, std::int32_t first,
                std::int32_t count) const {
     const auto* words = static_cast<const Word*>(columns[0]);
+    if (count == 1) {
+      const Key key = Keys::key(words[first]);
+      state.insert(std::upper_bound(state.begin(), state.end(), key), key);
+      return;
+    }
     const std::size_t before = state.size();
     for (std::int32_t i = first; i < first + count; ++i) state.push_back(Keys::key(words[i]));
     const auto middle = state.begin() + static_cast<std::ptrdiff_t>(before);
@@ -110,6 +118,10 @@ struct OrderKernelOf {
     explicit InSet(const Set& s) : set(s) {}
     std::size_t size() const override { return set.size(); }
     Word select(std::size_t k) override { return Keys::word(set.select(k).at); }
+    std::pair<Word, Word> select_two(std::size_t k) override {
+      const auto found = set.select(k);
+      return {Keys::word(found.at), Keys::word(found.after)};
+    }
     std::pair<std::size_t, std::size_t> ranks(Word word) override {
       const Key key = Keys::key(word);
       return {set.rank(key), set.rank_behind(key)};
@@ -120,6 +132,7 @@ struct OrderKernelOf {
     explicit InSelection(const Set& s) : selection(s) {}
     std::size_t size() const override { return selection.size(); }
     Word select(std::size_t k) override { return Keys::word(selection.select(k)); }
+    std::pair<Word, Word> select_two(std::size_t k) override { return {select(k), select(k + 1)}; }
     std::pair<std::size_t, std::size_t> ranks(Word word) override {
       const Key key = Keys::key(word);
       return {selection.rank(key, false), selection.rank(key, true)};
@@ -269,6 +282,38 @@ class Orders {
  public:
   Orders(Nodes& nodes, const Trees& trees) : nodes_(nodes), trees_(trees), folds_(nodes) {}
 
+  // Where the ends of a window are.
+  struct Ends {
+    const Leaf* lower;
+    std::int32_t at;
+    const Leaf* upper;
+    std::int32_t up;
+  };
+  // The multiset then holds the rows `low` to `high`, which lie between some ends.
+  void follow(const Tree& tree, std::size_t p, OrderWindow& window, std::uint64_t low,
+              std::uint64_t high, const Ends& ends) {
+    // Rows that enter or leave are most often next to an end, in its leaf.
+    const auto in_leaf = [](std::uint64_t from, std::uint64_t to, const Leaf* leaf,
+                            std::int32_t at) {
+      return from <= to && to - from <= static_cast<std::uint64_t>(at - leaf->first);
+    };
+    if (window.set == nullptr || low >= window.upper ||
+        !in_leaf(window.lower, low, ends.lower, ends.at) ||
+        !in_leaf(window.upper, high, ends.upper, ends.up)) {
+      return follow(tree, p, window, low, high);
+    }
+    const OrderKernel& order = *nodes_.part(p).order;
+    const auto enters = static_cast<std::int32_t>(high - window.upper);
+    const auto leaves = static_cast<std::int32_t>(low - window.lower);
+    if (enters > 0) {
+      folds_.each_run(p, ends.upper, ends.up - enters, ends.up, order.enter, window.set);
+    }
+    if (leaves > 0) {
+      folds_.each_run(p, ends.lower, ends.at - leaves, ends.at, order.leave, window.set);
+    }
+    window.lower = low;
+    window.upper = high;
+  }
   // The multiset then holds the rows `low` to `high`.
   void follow(const Tree& tree, std::size_t p, OrderWindow& window, std::uint64_t low,
               std::uint64_t high) {
@@ -343,9 +388,28 @@ class Orders {
         continue;
       }
       for (std::int32_t i = segment.first; i < segment.first + segment.count; ++i) {
-        found.push_back(folds_.made(segment.node, segment.height, p, i));
+        gather_child(tree, p, segment.node, segment.height, i, found);
       }
     }
+  }
+  static constexpr std::int32_t kRunHeight = 3;  // 16,384 rows in order: 128 KB to move at most
+  void gather_child(const Tree& tree, std::size_t p, Inner* node, std::int32_t height,
+                    std::int32_t i, std::vector<const void*>& found) {
+    if (height == 1 || (height <= kRunHeight && (nodes_.has_state(node, p, i) ||
+                                                 !at_an_end(tree, node->inner(i), height - 1)))) {
+      found.push_back(folds_.made(node, height, p, i));
+      return;
+    }
+    Inner* const child = node->inner(i);
+    for (std::int32_t k = child->first; k < child->end(); ++k) {
+      gather_child(tree, p, child, height - 1, k, found);
+    }
+  }
+  // Whether a node holds the oldest leaf of its tree, or the newest.
+  static bool at_an_end(const Tree& tree, Inner* node, std::int32_t height) {
+    if (Trees::oldest_leaf(node, height) == Trees::oldest_leaf(tree.root, tree.height)) return true;
+    for (; height > 1; --height) node = node->inner(node->end() - 1);
+    return node->leaf(node->end() - 1) == tree.tail;
   }
 
   Nodes& nodes_;

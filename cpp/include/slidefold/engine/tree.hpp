@@ -189,8 +189,15 @@ class Trees {
     }
   }
 
-  // Puts a row at a place; returns where it is then.
-  Place insert(Tree& tree, Place place, const Rows& rows, std::size_t row) {
+  // Puts a row at a place; returns where it is then. The states above it are older than it.
+  Place insert(Tree& tree, const Place& place, const Rows& rows, std::size_t row) {
+    return insert(tree, place, rows, row, [](Inner* node, std::int32_t slot, const Leaf*, int) {
+      node->dirty |= 1u << slot;
+    });
+  }
+  // The same; came(node, slot, leaf, row) lets the states above it know of the row.
+  template <class Came>
+  Place insert(Tree& tree, Place place, const Rows& rows, std::size_t row, Came&& came) {
     if (place.leaf->count == place.leaf->room) place = widen(tree, place);
     Leaf* leaf = place.leaf;
     if (leaf->end() < leaf->room) {
@@ -206,8 +213,8 @@ class Trees {
     for (std::int32_t h = 1; h <= tree.height; ++h) {
       Inner* node = place.node[h];
       ++node->counts[place.slot[h]];
-      node->dirty |= 1u << place.slot[h];
       node->begins[place.slot[h]] = std::min(node->begins[place.slot[h]], rows.times[row]);
+      came(node, place.slot[h], leaf, place.at);
     }
     return place;
   }

@@ -1,4 +1,4 @@
-"""An `every` in time from slices: equal to a run over all rows, at the cost of its slices."""
+"""An `every` in time: equal to a run over all rows, whatever the batches."""
 
 from __future__ import annotations
 
@@ -11,27 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidefold as sf
-from slidefold.definition.windows import counted
-from slidefold.errors import DefinitionError, ResultOverflowError
+from slidefold.errors import ResultOverflowError
 from slidefold.live.engine import Engine
-from slidefold.live.slices import FEWEST_ENDS, Grid, Sliced
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64(), "n": pa.int64()})
 CLOSED = st.sampled_from(["left", "right", "both", "neither"])
 END = 10**7
 
 
-def slices_of(definition: sf.Rolling) -> Sliced:
-    empty = SCHEMA.empty_table()
-    clock, _ = counted("t", empty["t"].combine_chunks())
-    return Sliced(definition, empty, clock)
-
-
 @st.composite
 def definitions(draw: Any) -> sf.Rolling:
     """Windows of two lengths, of which the slide divides neither as a rule."""
     step = draw(st.integers(16, 40))
-    long = draw(st.integers(FEWEST_ENDS * step + 1, 12 * step))
+    long = draw(st.integers(8 * step + 1, 12 * step))
     short = draw(st.integers(1, long))
     first, second = (
         sf.time(long, closed=draw(CLOSED)),
@@ -87,7 +79,6 @@ def as_rows(table: Any) -> list[Any]:
 @settings(deadline=None, max_examples=25)
 @given(definitions(), st.integers(0, 2**32), st.booleans())
 def test_final_results_are_those_of_a_run(definition: sf.Rolling, seed: int, rebuilt: bool) -> None:
-    assert slices_of(definition).rest is None
     engine = Engine(definition, SCHEMA)
     found, accepted = [], []
     for rows, watermark in batches_of(seed):
@@ -128,7 +119,6 @@ def test_only_what_ends_hold_may_be_too_large(emit: str) -> None:
     large = 2**62
     window = sf.time(130, closed="both")
     definition = sf.rolling(on="t", every=sf.time(16), s=sf.sum("n").over(window))
-    assert slices_of(definition).rest is None
 
     def rows(times: list[int]) -> Any:
         columns = [times, [0] * len(times), [0.0] * len(times), [large] * len(times)]
@@ -143,32 +133,8 @@ def test_only_what_ends_hold_may_be_too_large(emit: str) -> None:
     assert {row["s"] for row in ends} == {large}
 
 
-def test_edges_have_even_numbers_and_gaps_odd_ones() -> None:
-    grid = Grid(10, (0, 3))
-    times = np.arange(-11, 21)
-    numbers = grid.numbers(times)
-    assert (np.diff(numbers) >= 0).all()
-    on_edge = np.isin(times % 10, (0, 3))
-    assert (numbers % 2 == 0).tolist() == on_edge.tolist()
-    assert grid.number(13) - grid.number(0) == 2 * 3
-    assert not Grid(7, (0, 3)).fits
-
-
-def test_columns_that_slices_cannot_have_leave_all_to_the_rows() -> None:
-    every = sf.time(10)
-    long = sf.time(100)
-    assert slices_of(sf.rolling(on="t", every=every, s=sf.sum("x").over(long))).rest is None
-    for columns in (
-        {"s": sf.sum("x").over(sf.time(20))},  # too short to pay
-        {"s": sf.sum("x").over(long), "f": sf.first("x").over(long)},
-        {"s": sf.sum("x").over(long), "r": sf.sum("x").over(5)},
-    ):
-        definition = sf.rolling(on="t", every=every, columns=columns)
-        assert slices_of(definition).rest is definition
-
-
-def test_local_days_have_no_slices() -> None:
-    """Columns of nulls are not native, and local days differ in length."""
+def test_local_days_beside_a_column_of_nulls() -> None:
+    """Local days differ in length."""
     hours = np.arange(0, 40 * 24, 5)
     times = np.datetime64("2025-03-10T00:00:00", "s") + hours * np.timedelta64(3600, "s")
     table = pa.table({"t": pa.array(times), "x": pa.nulls(len(times))})
@@ -177,6 +143,3 @@ def test_local_days_have_no_slices() -> None:
     live = definition.live(lateness="1h")
     found = pa.concat_tables([live.feed(table.slice(i, 9)) for i in range(0, len(table), 9)])
     assert pa.concat_tables([found, live.finish()]).equals(definition.run(table))
-    filled = sf.rolling(on="t", every="1d", fill=True, columns=columns)
-    with pytest.raises(DefinitionError, match="fill= in order of arrival need"):
-        filled.live(lateness="1h").feed(table)

@@ -1,4 +1,4 @@
-"""Columns kept by key: equal to a run over all rows, whatever the batches."""
+"""Time windows of many types: equal to a run over all rows, whatever the batches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidefold as sf
-from slidefold.columns.grouping import one_chunk
-from slidefold.definition.windows import counted
-from slidefold.errors import ResultOverflowError
 from slidefold.live.engine import Engine
-from slidefold.live.incremental import Incremental, fits, keys_of
 
 KINDS = {
     "x": pa.float64(),
@@ -81,11 +77,6 @@ def definition_of(closed: str, by: tuple[str, ...]) -> Any:
     return sf.rolling(on="t", by=by, columns=made)
 
 
-def made_for(definition: Any, table: Any) -> Incremental:
-    clock, _ = counted(definition.on, one_chunk(table, definition.on))
-    return Incremental(definition, table.slice(0, 0), clock)
-
-
 @given(ROWS, st.sampled_from(CLOSED), st.sampled_from([(), ("k",), ("k", "f")]), st.data())
 @settings(max_examples=60, deadline=None)
 def test_batches_in_time_order_give_what_a_run_gives(
@@ -94,8 +85,7 @@ def test_batches_in_time_order_give_what_a_run_gives(
     table = table_of(sorted(rows, key=lambda row: row["t"]))
     definition = definition_of(closed, by)
     due = definition.run(table)
-    kept = made_for(definition, table)
-    assert kept.rest is None
+    engine = Engine(definition, table.schema)
     times = table["t"].to_numpy()
     found: dict[str, list[Any]] = {name: [] for name in definition.columns}
     start = 0
@@ -103,8 +93,10 @@ def test_batches_in_time_order_give_what_a_run_gives(
         # Peers come together, as behind a watermark.
         end = int(np.searchsorted(times, data.draw(st.integers(int(times[start]), 41)), "right"))
         batch = table.slice(start, end - start)
-        for name, values in kept.push(batch, int(times[end - 1])).items():
-            found[name] += values.to_pylist()
+        results = engine.take(batch, int(times[end - 1]))
+        engine.native.core.check()
+        for name in found:
+            found[name] += results[name].to_pylist()
         start = end
     for name, values in found.items():
         wanted = due[name].to_pylist()
@@ -115,38 +107,6 @@ def test_batches_in_time_order_give_what_a_run_gives(
                 assert one == pytest.approx(other, abs=1e-9, nan_ok=True), name
         else:
             assert values == wanted, name
-
-
-@given(ROWS)
-@settings(max_examples=30, deadline=None)
-def test_keys_are_alike_only_if_they_are_equal(rows: list[dict[str, Any]]) -> None:
-    table = table_of(rows)
-    keys = keys_of(table, ("k", "f"))
-    if not rows:
-        return
-    codes = keys[0].tolist()
-    parts = [(row["k"], "nan" if row["f"] != row["f"] else row["f"]) for row in rows]
-    for one, left in enumerate(parts):
-        for other, right in enumerate(parts):
-            assert (codes[one] == codes[other]) == (left == right)
-
-
-def test_what_depends_on_order_or_rows_is_left() -> None:
-    definition = sf.rolling(
-        on="t",
-        kept=sf.sum("x").over(sf.time(5)),
-        counted=sf.sum("x").over(5),
-        first=sf.first("x").over(sf.time(5)),
-        word=sf.max("word").over(sf.time(5)),
-        asked=sf.sum("x").over(sf.time(5), algorithm="daba_lite"),
-    )
-    made = made_for(definition, table_of([]))
-    assert made.chosen == ["kept"]
-    assert made.rest is not None
-    assert list(made.rest.columns) == ["counted", "first", "word", "asked"]
-    assert not fits(sf.max("d").over(sf.time(5)), [pa.decimal128(10, 2)])
-    every = sf.rolling(on="t", every=sf.time(5), s=sf.sum("x").over(sf.time(5)))
-    assert made_for(every, table_of([])).chosen == []
 
 
 @pytest.mark.parametrize("emit", ["final", "arrival", "revise"])
@@ -166,13 +126,6 @@ def test_integer_keys_of_which_one_is_null_later_on(emit: str) -> None:
     # The window (t - 5, t] of 1 at 5 has the rows of 1, 3 and 5; later batches find them again.
     assert found == [[1, 2, 5], [8, 21, 32], [72, 144, 256]]
     assert engine.by_key == ("s",)
-
-
-def test_a_sum_beyond_64_bits_raises() -> None:
-    table = pa.table({"t": [1, 2], "n": [2**62, 2**62]})
-    made = made_for(sf.rolling(on="t", s=sf.sum("n").over(sf.time(5))), table)
-    with pytest.raises(ResultOverflowError):
-        made.push(table, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`emit="change"`: emit final results that differ from the previous result of their key."""
+"""Find results that differ from the previous result of their key, for `emit="change"`."""
 
 from __future__ import annotations
 
@@ -11,54 +11,8 @@ from slidefold.columns.grouping import sort_table
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.ties import sort_keys
 from slidefold.errors import DataError
-from slidefold.live.final import Final
-from slidefold.live.frames import OLDEST, groups_of, with_later
-from slidefold.live.numbered import NUMBER
-from slidefold.live.same import same_rows
-from slidefold.live.side import require_side
-
-
-class Change(Final):
-    """Final results, and the last result of each key."""
-
-    def __init__(self, definition: Rolling, rows: Any) -> None:
-        """Start from an empty table."""
-        super().__init__(definition, rows)
-        self.last = self.next = last_columns(definition, super().fold(rows, OLDEST))
-
-    def take(self, rows: Any, watermark: int | None) -> Any:
-        """Add rows, move the watermark, and return the final results that changed."""
-        results = super().take(rows, watermark)
-        self.last = self.next
-        return results
-
-    def fold(self, due: Any, watermark: int) -> Any:
-        """Return the results that become final and differ from the last of their key."""
-        results = super().fold(self._in_order(due), watermark)
-        emitted, self.next = changed_results(self.definition, self.last, results)
-        return emitted
-
-    def horizon(self) -> int | None:
-        """Return None, because the last result of an idle key may come from a row of any age."""
-        return None
-
-    def side(self) -> Any:
-        """Return the last results, which cannot be computed from the rows."""
-        return self.last
-
-    def fill_side(self, side: Any) -> None:
-        """Set the last results."""
-        self.last = require_side(side, self.last)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the held rows and results in bytes."""
-        return super().nbytes + int(self.last.nbytes)
-
-    def _in_order(self, due: Any) -> Any:
-        carried = [name for name in due.column_names if name != NUMBER]
-        order = peer_order(self.definition, due, carried)
-        return due if order is None else due.take(pa.array(order))
+from slidefold.live.equality import same_rows
+from slidefold.live.tables import groups_of, with_later
 
 
 def peer_order(definition: Rolling, rows: Any, carried: list[str]) -> Any:
