@@ -105,6 +105,7 @@ CASES: dict[str, tuple[Callable[[], Any], Steps]] = {
         lambda: sf.algorithms.FlatFat(sf.min_count(), batch=True),
         [["insert", x] for x in NUMBERS],
     ),
+    "b_int": (lambda: sf.algorithms.BInt(sf.concat()), slid(WORDS, 4)),
     "flat_fit": (lambda: sf.algorithms.FlatFit(sf.bloom(bits=300)), slid(NUMBERS, 4)),
     "amta": (lambda: sf.algorithms.Amta(sf.concat()), slid(WORDS, 4)),
     "slick_deque": (lambda: sf.algorithms.SlickDeque(sf.max_by(dtype="str")), slid(PAIRS, 3)),

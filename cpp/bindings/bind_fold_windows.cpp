@@ -113,27 +113,48 @@ namespace {
 class Presences {
  public:
   explicit Presences(std::size_t rows) : rows_(rows) {}
-  Presence of(nb::handle valid) {
+
+  // `picks`: the operator is answered by the rows that are present. Others only need them to be
+  // `least` in a window, which most windows are because of their length.
+  Presence of(nb::handle valid, bool picks, std::size_t least) {
     if (valid.is_none()) return {};
     Column<bool> column;
     if (!nb::try_cast<Column<bool>>(valid, column, false) || column.shape(0) != rows_) {
       fail("ValueTypeError",
            "expected an array of " + std::to_string(rows_) + " bools, or None, for valid");
     }
-    Known& known = known_[column.data()];
-    if (known.before.empty()) {
+    const auto [place, fresh] = known_.try_emplace(column.data());
+    Known& known = place->second;
+    if (fresh) {
       known.column = column;
-      count(known);
+      known.longest = longest_gap(column);
     }
-    if (known.before[rows_] == rows_) return {};
-    return {known.column.data(), known.before.data(), known.rows.data()};
+    if (known.longest == 0) return {};
+    Presence present{column.data(), nullptr, nullptr, known.longest};
+    constexpr std::size_t kFew = 256;  // rows that are counted where they stand
+    if (picks || present.surely(least) > kFew) {
+      if (known.before.empty()) count(known);
+      present.before = known.before.data();
+      present.rows = known.rows.data();
+    }
+    return present;
   }
 
  private:
   struct Known {
     Column<bool> column;
+    std::size_t longest = 0;
     Buffer<std::uint32_t> before, rows;
   };
+  std::size_t longest_gap(const Column<bool>& column) const {
+    const bool* const valid = column.data();
+    std::size_t longest = 0, gap = 0;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      gap = (gap + 1) & (std::size_t{valid[row]} - 1);  // nulls at random would mispredict a branch
+      longest = std::max(longest, gap);
+    }
+    return longest;
+  }
   void count(Known& known) {
     known.before = Buffer<std::uint32_t>(rows_ + 1);
     known.rows = Buffer<std::uint32_t>(rows_ + 1);
@@ -333,19 +354,22 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
     const auto window = nb::cast<std::size_t>(described[0]);
     if (window >= reaches.size()) fail("ValueTypeError", "expected the index of a window");
     const Spec spec = spec_from(described[1]);
-    const Presence present = presences.of(described[3]);
+    // Nulls alone give no result, but can be counted. The n-th row from the end is one of n.
+    auto least = nb::cast<std::size_t>(described[4]);
+    const bool picks = spec.name == "first" || spec.name == "last" || spec.name == "nth";
+    const bool counts = spec.name == "count";
+    if (spec.name == "nth") {
+      least = std::max(least, static_cast<std::size_t>(spec.number("n")));
+    } else if (picks || (!counts && !nb::handle(described[3]).is_none())) {
+      least = std::max<std::size_t>(least, 1);
+    }
+    const Presence present = presences.of(described[3], picks || counts, least);
     jobs.push_back(job_of({spec, described[2], rows, placing.anywhere(), present}));
     Job& job = *jobs.back();
     job.reach = reaches[window];
     job.present = present;
-    job.least = nb::cast<std::size_t>(described[4]);
-    // Nulls alone give no result, but can be counted. The n-th row from the end is one of n.
-    if (spec.name == "nth") {
-      job.least = std::max(job.least, static_cast<std::size_t>(spec.number("n")));
-    } else if (spec.name == "first" || spec.name == "last" ||
-               (spec.name != "count" && present.valid != nullptr)) {
-      job.least = std::max<std::size_t>(job.least, 1);
-    }
+    job.least = least;
+    job.enough = present.surely(least);
     timed |= job.reach.timed;
   }
   bool peers = false;
@@ -359,26 +383,28 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
   for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
     shares.emplace_back(jobs.size(), Share{cuts[s], cuts[s + 1], false, {}});
   }
-  std::vector<bool> missing(jobs.size());
+  const auto missing = [&](std::size_t j) {
+    const auto lacks = [&](const std::vector<Share>& share) { return share[j].missing; };
+    return std::any_of(shares.begin(), shares.end(), lacks);
+  };
   try {
     run_long(false, [&] {
       in_shares(shares.size(), [&](std::size_t s) { run(sorted, peers, jobs, shares[s]); });
       if (placing.anywhere()) {
         in_shares(shares.size(), [&](std::size_t s) {
-          for (const auto& job : jobs) job->put_back(placing, cuts[s], cuts[s + 1]);
+          for (std::size_t j = 0; j < jobs.size(); ++j) {
+            jobs[j]->put_back(placing, cuts[s], cuts[s + 1], missing(j));
+          }
         });
       } else if (placing.moved > 0) {
-        for (const auto& job : jobs) job->put_moved(placing);
+        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j]->put_moved(placing, missing(j));
       }
     });
   } catch (const RowOverflow& overflow) {
     throw ResultOverflow(overflow.what, placing.input_row(overflow.row, rows));
   }
   nb::list found;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const auto lacks = [&](const std::vector<Share>& share) { return share[j].missing; };
-    found.append(jobs[j]->finish(std::any_of(shares.begin(), shares.end(), lacks)));
-  }
+  for (std::size_t j = 0; j < jobs.size(); ++j) found.append(jobs[j]->finish(missing(j)));
   return found;
 }
 

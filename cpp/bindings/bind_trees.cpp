@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "calls.hpp"
+#include "rounds_in.hpp"
 #include "saved.hpp"
 #include "tree_face.hpp"
 
@@ -144,6 +145,21 @@ void bind_trees(nb::module_& m) {
             return ForSlide(t)->slide(ticks, values, range, bulk);
           },
           nb::arg("times"), nb::arg("values").none(), nb::arg("range"), nb::arg("bulk"))
+      .def(
+          "_rounds",
+          [](const TreeCore& t, nb::handle values, nb::dict plan,
+             const std::optional<Int64Array>& times, std::int64_t range) {
+            const Rounds rounds = rounds_from(plan);
+            require_rows(times, rounds.window + rounds.count, "times");
+            return in_turn(t, [&](TreeFace& face) {
+              require_empty(face.size());
+              if (!times) return face.rounds(values, rounds);
+              const std::vector<Tick> ticks(times->data(), times->data() + times->shape(0));
+              return face.rounds(ticks, values, range, rounds);
+            });
+          },
+          nb::arg("values").none(), nb::arg("plan"), nb::arg("times").none() = nb::none(),
+          nb::arg("range") = 0)
       .def("check", [](TreeCore& t) { in_turn(t, [](TreeFace& face) { face.check(); }); })
       .def("__len__",
            [](const TreeCore& t) { return in_turn(t, [](TreeFace& face) { return face.size(); }); })

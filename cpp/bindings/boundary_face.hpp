@@ -25,6 +25,10 @@ struct BoundaryFace {
   virtual PyObject* push(PyObject*, PyObject*) { fail("ValueTypeError", "push takes a value"); }
   virtual PyObject* advance(PyObject*) { fail("ValueTypeError", "rows have no time to advance"); }
   virtual nb::object slide(nb::handle values) const = 0;
+  // What rounds of fresh windows of rows take: each of them closes one slide.
+  virtual nb::object rounds(nb::handle, const Rounds&) const {
+    fail("ValueTypeError", "rounds run over rows");
+  }
 
   std::shared_ptr<std::atomic<std::int64_t>> combines;
 };
@@ -111,6 +115,34 @@ class BoundaryRowsFace final : public BoundaryFace {
     };
     run_long(columns.needs_gil(), run);
     return columns.finish();
+  }
+
+  nb::object rounds(nb::handle values, const Rounds& rounds) const override {
+    Columns<Op> columns(op_, values, kNoResults);
+    columns.refuse_nulls();
+    const auto range = static_cast<std::size_t>(options_.range);
+    const auto slide = static_cast<std::size_t>(options_.slide);
+    const auto lift = item_reader(op_, columns, 1);
+    std::vector<std::int64_t> taken;
+    run_long(columns.needs_gil(), [&] {
+      BoundaryRows<Engine> engine(op_, range, slide, options_.chunk);
+      std::size_t next = 0;
+      Pacer pace;
+      while (next < range + slide - range % slide) {
+        pace();
+        engine.insert(lift(next++));
+      }
+      State last = op_.identity();
+      taken = run_rounds(
+          rounds.count, rounds.timed, round_clock(rounds, *this),
+          [&](std::size_t) {
+            for (std::size_t row = 1; row < slide; ++row) engine.insert(lift(next++));
+            last = lift(next++);
+          },
+          [](std::size_t) {}, [&](std::size_t) { engine.insert(std::move(last)); },
+          [&] { use(engine.query()); });
+    });
+    return numbers(taken);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "port.hpp"
 #include "signals.hpp"
 #include "slidefold/columns/frames.hpp"
+#include "slidefold/columns/rounds.hpp"
 #include "slidefold/columns/slide.hpp"
 #include "slidefold/storage/ring.hpp"
 #include "slidefold/storage/undo.hpp"
@@ -40,6 +41,10 @@ struct Face {
 
   virtual nb::object slide(nb::handle values, std::size_t window, bool drain) const = 0;
   virtual nb::object latencies(nb::handle values, std::size_t window) const = 0;
+  // What rounds take on a copy of this window, which must be empty (columns/rounds.hpp). `leaving`
+  // may be null.
+  virtual nb::object rounds(nb::handle values, const Rounds& rounds,
+                            const std::int64_t* leaving) const = 0;
   // (results, valid) of the frames lo[i] to hi[i], which never go back, over a column without
   // nulls.
   virtual nb::object fold(nb::handle values, const std::int64_t* lo, const std::int64_t* hi,
@@ -62,6 +67,33 @@ struct Face {
     fail("PairError", std::string("this algorithm has no ") + what);
   }
 };
+
+inline nb::object numbers(const std::vector<std::int64_t>& values) {
+  Writer<std::int64_t> writer(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) writer.set(i, values[i]);
+  return writer.finish();
+}
+
+// What rounds read: nanoseconds, or the counter of a counted operator.
+template <class AnyFace>
+RoundClock round_clock(const Rounds& rounds, const AnyFace& face) {
+  return {rounds.count_combines ? face.combines.get() : nullptr};
+}
+
+// The state of an item: one row, or a slice of rows folded; the column is read again and again.
+template <class Op, class AnyColumns>
+auto item_reader(const Op& op, const AnyColumns& columns, std::size_t slice) {
+  if (columns.rows() == 0) fail("ValueTypeError", "rounds need at least one row");
+  return [&op, &columns, slice, rows = columns.rows()](std::size_t item) {
+    std::size_t row = item * slice % rows;
+    auto state = columns.lift(row);
+    for (std::size_t i = 1; i < slice; ++i) {
+      row = row + 1 == rows ? 0 : row + 1;
+      absorb(op, state, columns.lift(row));
+    }
+    return state;
+  };
+}
 
 struct Options {
   bool checked = false;      // keep the window's contents beside it, so that check() sees all
@@ -222,9 +254,20 @@ class FaceOf : public Face {
       const auto emit = [&](std::size_t, const State& state) { columns.lower(0, state); };
       steps = slidefold::latencies(runner, rows, window, lift, emit);
     });
-    Writer<std::int64_t> writer(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) writer.set(i, steps[i]);
-    return writer.finish();
+    return numbers(steps);
+  }
+
+  nb::object rounds(nb::handle values, const Rounds& rounds,
+                    const std::int64_t* leaving) const override {
+    Columns<Op> columns(op_, values, kNoResults);
+    columns.refuse_nulls();
+    const auto lift = item_reader(op_, columns, rounds.slice);
+    std::vector<std::int64_t> taken;
+    run_long(columns.needs_gil(), [&] {
+      Steps runner(algorithm_);
+      taken = in_order_rounds(runner, rounds, round_clock(rounds, *this), leaving, lift);
+    });
+    return numbers(taken);
   }
 
   // What is known at compile time is folded in fold_static.cpp, everything else through its table.
@@ -308,11 +351,17 @@ class FaceOf : public Face {
   class Steps {
    public:
     explicit Steps(const Op& op) : algorithm_(op) {}
+    explicit Steps(const Algorithm& algorithm) : algorithm_(algorithm) {}
     std::size_t size() const { return algorithm_.size(); }
     void reserve(std::size_t count) { algorithm_.reserve(count); }
     [[gnu::noinline]] void insert(State state) { algorithm_.insert(std::move(state)); }
     [[gnu::noinline]] void evict() { algorithm_.evict(); }
     [[gnu::noinline]] State query() { return algorithm_.query(); }
+    [[gnu::noinline]] void bulk_evict(std::size_t count)
+      requires requires(Algorithm& a) { a.bulk_evict(count); }
+    {
+      algorithm_.bulk_evict(count);
+    }
 
    private:
     Algorithm algorithm_;

@@ -1,7 +1,9 @@
 // One pass over windows: what a column of results is to the pass, and where its results go.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "arrays.hpp"
@@ -24,8 +26,16 @@ struct Presence {
   const bool* valid = nullptr;
   const std::uint32_t* before = nullptr;  // before[i] of the rows before row i are present
   const std::uint32_t* rows = nullptr;    // the rows that are
+  std::size_t longest = 0;                // of the runs of absent rows
   std::size_t between(std::size_t lo, std::size_t hi) const {
-    return before == nullptr ? hi - lo : before[hi] - before[lo];
+    if (before != nullptr) return before[hi] - before[lo];
+    if (valid == nullptr) return hi - lo;
+    return static_cast<std::size_t>(std::count(valid + lo, valid + hi, true));
+  }
+  // So many rows next to each other have `least` present ones among them, whichever they are.
+  std::size_t surely(std::size_t least) const {
+    constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+    return least > kNever / (longest + 1) ? kNever : least * (longest + 1);
   }
 };
 
@@ -83,7 +93,8 @@ struct Job {
   Reach reach;
   std::size_t least = 0;  // rows that are not null in a window, or there is no result
   Presence present;
-  bool* valid = nullptr;  // which rows have a result
+  std::size_t enough = 0;  // a window of so many rows has the least
+  bool* valid = nullptr;   // which rows have a result
 
   virtual ~Job() = default;
   virtual std::unique_ptr<Part> part(const SortedTimes& sorted, Share& share) = 0;
@@ -92,14 +103,16 @@ struct Job {
   virtual void blank(std::size_t row) = 0;
   // Peers take the result of the one whose window is theirs.
   virtual void settle(const std::vector<PeerRun>& runs) = 0;
-  virtual void put_back(const Placing& placing, std::size_t first, std::size_t last) = 0;
-  virtual void put_moved(const Placing& placing) = 0;
+  // `missing`: some rows have no result.
+  virtual void put_back(const Placing& placing, std::size_t first, std::size_t last,
+                        bool missing) = 0;
+  virtual void put_moved(const Placing& placing, bool missing) = 0;
   // (results, valid), valid None if every row has a result.
   virtual nb::object finish(bool missing) = 0;
 
   // A window without enough rows has no result.
   void require_rows(std::size_t lo, std::size_t hi, std::size_t row, Share& share) {
-    if (present.between(lo, hi) >= least) return;
+    if (hi - lo >= enough || present.between(lo, hi) >= least) return;
     blank(row);
     valid[row] = false;
     share.missing = true;
@@ -164,13 +177,13 @@ struct ResultJob : Job {
       }
     }
   }
-  void put_back(const Placing& placing, std::size_t first, std::size_t last) final {
+  void put_back(const Placing& placing, std::size_t first, std::size_t last, bool missing) final {
     results.put_back(placing, first, last);
-    flags.put_back(placing, first, last);
+    if (missing) flags.put_back(placing, first, last);
   }
-  void put_moved(const Placing& placing) final {
+  void put_moved(const Placing& placing, bool missing) final {
     results.put_moved(placing);
-    flags.put_moved(placing);
+    if (missing) flags.put_moved(placing);
   }
   nb::object finish(bool missing) final {
     return nb::make_tuple(results.array(), missing ? flags.array() : nb::none());

@@ -8,6 +8,7 @@
 #include "boundary_face.hpp"
 #include "calls.hpp"
 #include "registry.hpp"
+#include "rounds_in.hpp"
 #include "saved.hpp"
 
 namespace slidefold::bindings {
@@ -117,6 +118,18 @@ void bind_aggregator(nb::module_& m) {
           },
           nb::arg("values").none(), nb::arg("window").none())
       .def(
+          "_rounds",
+          [](const Aggregator& a, nb::handle values, nb::dict plan,
+             const std::optional<Int64Array>& leaving) {
+            const Rounds rounds = rounds_from(plan);
+            require_rows(leaving, rounds.count, "leaving");
+            return in_turn(a, [&](Face& face) {
+              require_empty(face.size());
+              return face.rounds(values, rounds, leaving ? leaving->data() : nullptr);
+            });
+          },
+          nb::arg("values").none(), nb::arg("plan"), nb::arg("leaving").none() = nb::none())
+      .def(
           "_insert_at",
           [](Aggregator& a, nb::handle v) {
             return in_turn(a, [&](Face& face) { return face.insert_at(v.ptr()); });
@@ -217,6 +230,13 @@ void bind_boundary(nb::module_& m) {
           "slide",
           [](const BoundaryCore& b, nb::handle values) { return ForSlide(b)->slide(values); },
           nb::arg("values").none())
+      .def(
+          "_rounds",
+          [](const BoundaryCore& b, nb::handle values, nb::dict plan) {
+            const Rounds rounds = rounds_from(plan);
+            return in_turn(b, [&](BoundaryFace& face) { return face.rounds(values, rounds); });
+          },
+          nb::arg("values").none(), nb::arg("plan"))
       .def("_copy_from", copy_held<BoundaryCore>)
       .def("_save",
            [](BoundaryCore& b) {

@@ -19,6 +19,7 @@ FacePtr make_two_stacks_lite(const Spec&, const Options&);
 FacePtr make_daba(const Spec&, const Options&);
 FacePtr make_daba_lite(const Spec&, const Options&);
 FacePtr make_flat_fat(const Spec&, const Options&);
+FacePtr make_b_int(const Spec&, const Options&);
 FacePtr make_flat_fit(const Spec&, const Options&);
 FacePtr make_amta(const Spec&, const Options&);
 FacePtr make_slick_deque(const Spec&, const Options&);
@@ -32,6 +33,7 @@ const std::vector<AlgorithmEntry>& algorithms() {
       {"daba", make_daba, false, false},
       {"daba_lite", make_daba_lite, false, false},
       {"flat_fat", make_flat_fat, false, false},
+      {"b_int", make_b_int, false, false},
       {"flat_fit", make_flat_fit, false, false},
       {"amta", make_amta, false, false},
       {"slick_deque", make_slick_deque, false, true},

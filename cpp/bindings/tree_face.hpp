@@ -6,6 +6,7 @@
 
 #include "registry.hpp"
 #include "slidefold/algorithms/fiba.hpp"
+#include "slidefold/columns/tree_rounds.hpp"
 #include "times.hpp"
 
 namespace slidefold::bindings {
@@ -35,6 +36,11 @@ struct TreeFace {
   // older than the youngest leaves, and the rest is folded. One result a bulk.
   virtual nb::object slide(const std::vector<Tick>& times, nb::handle values, std::uint64_t range,
                            std::size_t bulk) const = 0;
+
+  // What rounds of a fresh tree take (columns/tree_rounds.hpp).
+  virtual nb::object rounds(nb::handle values, const Rounds& rounds) const = 0;
+  virtual nb::object rounds(const std::vector<Tick>& times, nb::handle values, std::int64_t range,
+                            const Rounds& rounds) const = 0;
 
   // Calls visit(time, result of that entry) in time order.
   virtual void for_each(const std::function<void(Tick, nb::object)>& visit) = 0;
@@ -168,6 +174,18 @@ class TreeFaceOf final : public TreeFace {
     return columns.finish();
   }
 
+  nb::object rounds(nb::handle values, const Rounds& rounds) const override {
+    return over_items(values, rounds, [&](const RoundClock& clock, const auto& lift) {
+      return tree_rounds<State>(empty_, rounds, clock, lift);
+    });
+  }
+  nb::object rounds(const std::vector<Tick>& times, nb::handle values, std::int64_t range,
+                    const Rounds& rounds) const override {
+    return over_items(values, rounds, [&](const RoundClock& clock, const auto& lift) {
+      return timed_rounds(empty_, rounds, clock, times, range, lift);
+    });
+  }
+
   void for_each(const std::function<void(Tick, nb::object)>& visit) override {
     const Signals signals;
     Pacer pace;
@@ -193,6 +211,15 @@ class TreeFaceOf final : public TreeFace {
   }
 
  private:
+  template <class Run>
+  nb::object over_items(nb::handle values, const Rounds& rounds, const Run& run) const {
+    Columns<Op> columns(op_, values, kNoResults);
+    columns.refuse_nulls();
+    const auto lift = item_reader(op_, columns, rounds.slice);
+    std::vector<std::int64_t> taken;
+    run_long(columns.needs_gil(), [&] { taken = run(round_clock(rounds, *this), lift); });
+    return numbers(taken);
+  }
   static void require_rows(const Columns<Op>& columns, const std::vector<Tick>& times) {
     if (columns.rows() == times.size()) return;
     fail("ValueTypeError", "times and values differ in length: " + std::to_string(times.size()) +

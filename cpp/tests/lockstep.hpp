@@ -12,6 +12,7 @@
 #include "check.hpp"
 #include "monoids.hpp"
 #include "slidefold/algorithms/amta.hpp"
+#include "slidefold/algorithms/b_int.hpp"
 #include "slidefold/algorithms/daba.hpp"
 #include "slidefold/algorithms/daba_lite.hpp"
 #include "slidefold/algorithms/flat_fat.hpp"
@@ -60,6 +61,7 @@ void each_algorithm(const Visit& visit) {
   named("FlatFat of 100", FlatFat<Any>(any, 100));
   named("FlatFit", FlatFit<Any>(any));
   named("Amta", Amta<Any>(any));
+  named("BInt", BInt<Any>(any));
 }
 
 // The operator of an algorithm.

@@ -216,6 +216,16 @@ TEST(amta_is_constant_on_average) {
   }
 }
 
+TEST(base_intervals_are_logarithmic) {
+  for (const std::size_t n : sizes()) {
+    const auto bill = around(BInt<Counted>(Counted{}), n);
+    CHECK(bill.insert.worst <= log2_floor(n));
+    CHECK(bill.insert.total < bill.insert.steps);
+    CHECK_EQ(bill.evict.worst, 0);
+    CHECK(bill.query.worst <= 2 * log2_floor(n));
+  }
+}
+
 TEST(amta_evicts_in_bulk) {
   for (const std::size_t n : sizes()) {
     auto bill = filled(Amta<Counted>(Counted{}), n);

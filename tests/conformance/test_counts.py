@@ -60,6 +60,7 @@ COSTS = {
     "daba_lite": Cost(one, lambda n: 3, lambda n: 2, average=3),
     # At most 4n slots, or 4.
     "flat_fat": Cost(lambda n: max(2 * log2(max(4 * n, 4)) - 1, 0), flat_fat_step, flat_fat_step),
+    "b_int": Cost(lambda n: max(2 * log2(n), 0), lambda n: log2(n + 1), none, average=1),
     "flat_fit": Cost(lambda n: max(n - 1, 0), none, none, average=0, average_with_query=3),
     "slick_deque": Cost(none, lambda n: n, none, average=2),
     "amta": Cost(lambda n: 1 + 2 * log2(n), lambda n: 1 + log2(n + 1), none, average=2),
@@ -103,6 +104,7 @@ TOTALS: dict[str, Callable[[int, int, int], float]] = {
     "daba_lite": lambda inserts, evicts, n: 3 * inserts + 2 * evicts,
     "flat_fit": lambda inserts, evicts, n: 3 * (inserts + evicts),
     "slick_deque": lambda inserts, evicts, n: 2 * inserts,
+    "b_int": lambda inserts, evicts, n: inserts,
     "amta": lambda inserts, evicts, n: 3 * inserts + 2 * math.log2(n + 1),
 }
 
@@ -233,6 +235,8 @@ def test_worst_step_in_any_interleaving(code: str, name: str) -> None:
                     assert meter.window.states_kept() == STATES[name](n)
                 elif (code, name) == ("reference", "amta"):
                     assert meter.window.states_kept() <= 2 * n + 2 * math.log2(n + 1) + 1
+                elif (code, name) == ("reference", "b_int"):
+                    assert meter.window.states_kept() <= 2 * n
                 elif (code, name) == ("reference", "slick_deque"):
                     assert meter.window.states_kept() <= n
                     assert meter.window.op.combines == 0, "it compares, and combines nothing"

@@ -13,6 +13,7 @@ import pytest
 from slidefold.errors import InvariantError
 from slidefold.reference import (
     Amta,
+    BInt,
     Daba,
     DabaLite,
     Fat,
@@ -254,6 +255,14 @@ CASES: dict[str, tuple[Callable[[], Any], dict[int, Callable[[Any], None]]]] = {
     "slick_deque": (
         slick,
         {1: forget, 2: candidate(1, 0), 3: lambda w: w.candidates.popleft()},
+    ),
+    "b_int": (
+        lambda: filled(BInt),
+        {
+            1: forget,
+            2: lambda w: w.levels[1].pop(),
+            3: lambda w: w.levels[1].append(w.levels[1].pop() + "?"),
+        },
     ),
     "amta": (
         amta,

@@ -11,6 +11,7 @@ import struct
 import sys
 from datetime import datetime
 from hashlib import blake2b
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -375,3 +376,27 @@ def test_nulls_of_a_flat_fat_are_where_rows_are() -> None:
     damaged += blake2b(damaged, digest_size=16).digest()
     with pytest.raises(sf.errors.StateError, match="a null is at a position that holds no row"):
         sf.algorithms.FlatFat.from_bytes(bytes(damaged))
+
+
+def test_a_schema_in_another_byte_order_does_not_swap_what_is_saved_next() -> None:
+    """The byte order of a schema is a field of its bytes, and rows are written in it."""
+    schema = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.int64()})
+    live = sf.rolling(on="t", by="k", s=sf.sum("x").over(5)).live(lateness=2)
+    live.feed(pa.table({"t": [1, 2], "k": ["a", "b"], "x": [7, 8]}, schema=schema))
+    expected = sf.Live.from_bytes(live.to_bytes()).finish()
+    header, payload = opened(live.to_bytes())
+    size = header["schema"]
+    big = 0
+    for at, offset in product(range(size), range(4, 16, 2)):  # an offset in a table of the schema
+        raw = bytearray(payload)
+        raw[at] = offset
+        try:
+            read = pa.ipc.read_schema(pa.py_buffer(bytes(raw[:size])))
+        except (pa.ArrowException, OSError):
+            continue
+        if list(read) == list(schema) and read != schema:  # the byte order is all that differs
+            big += 1
+            again = sf.Live.from_bytes(sealed(header, bytes(raw)))
+            again = sf.Live.from_bytes(again.to_bytes())
+            assert again.finish().equals(expected)
+    assert big

@@ -10,6 +10,8 @@ from typing import Any
 
 import slidefold as sf
 from slidefold import reference
+from tools.docs import papers
+from tools.docs.comparisons import speed_table
 from tools.docs.curves import SHOWN, WORDS, measured, rows, source
 from tools.docs.words import header, invariants, paragraph, wrapped
 
@@ -78,8 +80,12 @@ def region(words: str) -> str:
     kind, _, name = words.partition(" ")
     if kind == "overview":
         return overview()
+    if kind == "speed":
+        return speed_table(name)
     if kind == "measured":
         return measured_table(name)
+    if kind == "papers":
+        return papers.region(name)
     if kind == "late":
         return late_data()
     if kind == "source":

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import slidefold as sf
 from slidefold.definition.operators import BUILT_IN
-from tools.docs.words import markdown, signature
+from tools.docs import parameters
+from tools.docs.words import escaped, markdown, signature
 
 HEAD = """# API
 
-Everything in `import slidefold as sf`, from its docstrings. The operators have
-[their own page](operators.md).
+Everything in `import slidefold as sf`, from its signatures and docstrings. The operators have
+[their own page](operators.md). The [options on Spark](#on-spark), the
+[command line](#command-line), the [modules for other libraries](#inside-other-libraries) and the
+[errors](#errors) are below.
 """
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Definitions over tables": ("rolling", "Rolling", "Over", "Live"),
@@ -52,6 +56,7 @@ def page() -> str:
         value = getattr(sf.algorithms, name)
         if callable(value):
             parts += item(value, name)
+    parts += [*_spark(), *_commands(), *_libraries()]
     parts.append("## Errors\n\nFrom `slidefold.errors`. Each is a `SlidefoldError`.\n")
     for name, value in vars(sf.errors).items():
         if isinstance(value, type):
@@ -65,12 +70,70 @@ def item(value: Any, name: str) -> Iterator[str]:
     yield f"### {name.removeprefix('sf.')}\n"
     yield f"```text\n{signature(value, name)}\n```\n"
     yield markdown(value.__doc__ or "") + "\n"
+    yield from parameters.table(parameters.of_function(value), value.__doc__ or "")
     if inspect.isclass(value):
         for method, doc, call in methods(value):
             yield f"#### {value.__name__}.{method}\n"
             if call:
                 yield f"```text\n{call}\n```\n"
             yield markdown(doc) + "\n"
+            if call:
+                function = inspect.getattr_static(value, method)
+                function = getattr(function, "__func__", function)
+                yield from parameters.table(parameters.of_function(function), doc)
+
+
+def _spark() -> Iterator[str]:
+    """Yield the options of `run` for Spark DataFrames."""
+    yield (
+        "## On Spark\n\n`features.run(df)` and `features.explain(df)` take these options. "
+        "[Spark](../spark.md) describes batches, [streaming](../spark-streaming.md) streams.\n"
+    )
+    for title, module, name in (
+        ("A batch", "spark/batch.py", "run_batch"),
+        ("A stream", "spark/stream.py", "run_stream"),
+        ("Questions, `at=`", "spark/questions.py", "run_questions"),
+    ):
+        rows, doc = parameters.of_source(module, name)
+        yield f"### {title}\n\n{markdown(doc)}\n"
+        yield from parameters.table(rows, doc)
+
+
+def _commands() -> Iterator[str]:
+    """Yield the commands of `slidefold`, with their arguments and options."""
+    from typer.main import get_command
+
+    from slidefold.cli.app import app
+
+    group: Any = get_command(app)
+    yield "## Command line\n\nSee [the command line](../command-line.md) for pipeline files.\n"
+    for name, command in group.commands.items():
+        yield f"### slidefold {name}\n\n{markdown(command.help or '')}\n"
+        lines = []
+        for parameter in command.params:
+            flags = ", ".join(f"`{flag}`" for flag in parameter.opts)
+            if parameter.param_type_name == "argument":
+                flags = f"`{parameter.name.upper()}`"
+            words = escaped(" ".join((getattr(parameter, "help", "") or "").split()))
+            default = parameter.default
+            shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
+            lines.append(f"| {flags} | {shown} | {words} |")
+        if lines:
+            yield "| argument | default | meaning |\n|---|---|---|\n" + "\n".join(lines) + "\n"
+
+
+def _libraries() -> Iterator[str]:
+    """Yield the modules that work inside other libraries."""
+    yield "## Inside other libraries\n\n[Polars, scikit-learn, notebooks](../integrations.md)\n"
+    modules = {"polars": ("Windows", "LazyWindows"), "sklearn": ("RollingFeatures",)}
+    for module, names in modules.items():
+        try:
+            found = importlib.import_module(f"slidefold.{module}")
+        except ImportError:
+            yield f"`slidefold.{module}` was not installed when this page was built.\n"
+            continue
+        for name in names:
+            yield from item(getattr(found, name), f"slidefold.{module}.{name}")
 
 
 def methods(kind: type[Any]) -> Iterator[tuple[str, str, str]]:

@@ -105,6 +105,7 @@ SHOWN: dict[str, tuple[str, tuple[str, ...]]] = {
     "daba": ("sum", ("daba_lite", "two_stacks", "recalc")),
     "daba_lite": ("sum", ("daba", "two_stacks_lite", "recalc")),
     "flat_fat": ("sum", ("amta", "two_stacks_lite", "recalc")),
+    "b_int": ("sum", ("flat_fat", "amta", "two_stacks_lite")),
     "flat_fit": ("sum", ("flat_fat", "two_stacks_lite", "recalc")),
     "slick_deque": ("max", ("two_stacks_lite", "daba_lite", "recalc")),
     "amta": ("sum", ("flat_fat", "two_stacks_lite", "recalc")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.docs import curves, operators
+from tools.docs import benchmarks, comparisons, curves, operators, papers
 from tools.docs.algorithms import filled
 from tools.docs.boundary_traces import BOUNDARY_TRACES, draw_boundary
 from tools.docs.traces import TRACES
@@ -23,17 +23,24 @@ def pictures() -> dict[str, str]:
     slides = curves.late_throughput()
     if slides is not None:
         drawn["curve-late-time"] = slides
+    drawn |= papers.pictures()
+    drawn |= {
+        "speed-light": comparisons.speed_chart(comparisons.LIGHT),
+        "speed-dark": comparisons.speed_chart(comparisons.DARK),
+    }
     return {f"img/{name.replace('_', '-')}.svg": picture for name, picture in drawn.items()}
 
 
 def generated(docs: Path = DOCS) -> dict[Path, str]:
     """Return the expected text of each generated file and each page with generated regions."""
     texts = {docs / name: text for name, text in pictures().items()}
-    for page in sorted(docs.glob("**/*.md")):
+    readme = docs.parent / "README.md"
+    for page in [*([readme] if readme.exists() else []), *sorted(docs.glob("**/*.md"))]:
         text = page.read_text(encoding="utf-8")
         if "<!-- generated:" in text:
             texts[page] = filled(text)
     texts[docs / "reference" / "operators.md"] = operators.page()
+    texts[docs / "benchmarks.md"] = benchmarks.page()
     return texts
 
 

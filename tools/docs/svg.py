@@ -15,10 +15,10 @@ def number(value: float) -> str:
 
 
 class Drawing:
-    """Shapes on a white card, which is readable on a dark page too."""
+    """Shapes on a card, which is white unless it is made for a dark page."""
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    def __init__(self, title: str, card: str = "#ffffff") -> None:
+        self.title, self.card = title, card
         self._shapes: list[str] = []
 
     def text(
@@ -81,7 +81,7 @@ class Drawing:
             f'viewBox="0 0 {number(width)} {number(height)}" role="img" '
             f"aria-label={quoteattr(self.title)} font-family={quoteattr(FONT)}>"
         )
-        card = f'<rect width="{number(width)}" height="{number(height)}" rx="6" fill="#ffffff"/>'
+        card = f'<rect {size} rx="6" fill="{self.card}"/>'
         return "\n".join(
             [head, f"<title>{escape(self.title)}</title>", card, *self._shapes, "</svg>", ""]
         )

@@ -185,6 +185,19 @@ def amta(window: Any, evicted: int) -> Picture:
     return cells, {window.split: "T"}, ""
 
 
+def b_int(window: Any, evicted: int) -> Picture:
+    """Show the base intervals above their values, the largest on top."""
+    top = max((level for level, queue in enumerate(window.levels) if queue), default=0)
+    cells = [Cell(at, ascii_lowercase[at], "gone", top) for at in range(evicted)]
+    used = set(window.intervals(window.front, window.end))
+    for level, queue in enumerate(window.levels):
+        first = -(-window.front // 2**level)
+        for number, state in enumerate(queue, first):
+            kind = "done" if (level, number) in used else "front" if level else "value"
+            cells.append(Cell(number << level, state, kind, top - level, 2**level))
+    return cells, {}, ""
+
+
 _TWO: Legend = (("front", "front: from here to B"), ("back", "back: from B to here"))
 _SIX: Legend = (
     ("front", "F..L: to B"),
@@ -212,6 +225,17 @@ TRACES = {
         "iiiieiqieei",
         flat_fat,
         (("value", "a slot of the ring"), ("front", "an inner node"), ("gone", "empty")),
+    ),
+    "b_int": Trace(
+        reference.BInt,
+        "iiiiiiieqeeiq",
+        b_int,
+        (
+            ("value", "a value"),
+            ("front", "a base interval"),
+            ("done", "what a query combines"),
+            ("gone", "evicted"),
+        ),
     ),
     "flat_fit": Trace(
         reference.FlatFit,

@@ -25,6 +25,7 @@ from slidefold.algorithms.boundary import (
 from slidefold.algorithms.flat_fat import FlatFat
 from slidefold.algorithms.in_order import (
     Amta,
+    BInt,
     Daba,
     DabaLite,
     FlatFit,
@@ -48,6 +49,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
         Daba,
         DabaLite,
         FlatFat,
+        BInt,
         FlatFit,
         Amta,
         SlickDeque,
@@ -62,6 +64,7 @@ __all__ = [
     "TREES",
     "Algorithm",
     "Amta",
+    "BInt",
     "BTree",
     "Boundary",
     "Daba",

@@ -66,6 +66,19 @@ class DabaLite(Algorithm):
     name = "daba_lite"
 
 
+class BInt(Algorithm):
+    """Base intervals: aligned runs of 2^k values. At most 2 log2 n combines per query; 2n states.
+
+    >>> import slidefold as sf
+    >>> a = BInt(sf.concat())
+    >>> for x in "abcdef": a.insert(x)
+    >>> a.evict(); a.query()
+    'bcdef'
+    """
+
+    name = "b_int"
+
+
 class FlatFit(Algorithm):
     """Skip pointers over a ring. Inserts and evicts are free; amortised 3 (worst n) per query."""
 

@@ -5,6 +5,7 @@ paper. `check()` verifies each invariant. The operators are in `slidefold.refere
 """
 
 from slidefold.reference.amta import Amta
+from slidefold.reference.b_int import BInt
 from slidefold.reference.boundary import optimal_chunk_rows, optimal_chunk_time
 from slidefold.reference.btree import BTree
 from slidefold.reference.daba import Daba
@@ -24,6 +25,7 @@ from slidefold.reference.two_stacks_lite import TwoStacksLite
 __all__ = [
     "NOTHING",
     "Amta",
+    "BInt",
     "BTree",
     "Daba",
     "DabaLite",

@@ -85,6 +85,12 @@ struct HyperLogLog {
       if (one != 0) add(whole, one);
       return;
     }
+    if (whole.table->ranks.empty() && !part.table->ranks.empty()) {
+      // It commutes: a few entries go into the large table, which is copied only if one is new.
+      const std::shared_ptr<Table> few = std::exchange(whole.table, part.table);
+      for (const Entry entry : few->few) add(whole, entry);
+      return;
+    }
     merge(whole, *part.table);
   }
   bool same(const State& a, const State& b) const {
@@ -233,7 +239,7 @@ struct HyperLogLog {
   }
 
   void merge(State& whole, const Table& part) const {
-    if (part.ranks.empty() && part.few.size() < 8) {
+    if (part.ranks.empty() && (part.few.size() < 8 || !whole.table->ranks.empty())) {
       for (const Entry entry : part.few) add(whole, entry);
       return;
     }

@@ -232,7 +232,6 @@ class BulkTree : public ReadTree<Op, Time> {
         continue;
       }
       nodes_.touch(0, finger.node);
-      if (this->late_ == finger.node) this->late_ = kNoNode;
       if (leaf.head->first + count + fits > nodes_.max_entries() + 1) Base::straighten(leaf);
       State part = this->fold(values, fits);
       absorb(op_, this->height() == 1 ? this->levels_[0].left.agg : finger.agg, part);

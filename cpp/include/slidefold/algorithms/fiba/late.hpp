@@ -1,16 +1,21 @@
-// A third finger: where late entries keep arriving.
+// A third finger: the leaf where late entries keep arriving.
 //
-// Layout: the path to the place after the last late entry and, for each of its nodes up to the
-//   first on a spine, the folds of what lies before and after the path. Two late entries in a
-//   row, one next to the other, set it; any other change that could touch these folds voids it.
-// Invariants: I11 while the finger is set: its path leads to its place, the folds before and
-//   after are those of the nodes, and nothing lies between its bounds.
-// Cost: an entry at the finger takes no search and two combines for each level, so a source with
-//   a steady delay costs little more than one in order. Setting it folds each node of the path.
+// Layout: the path to the place after the last late entry, in a leaf off the spines, and, for each
+//   of its nodes up to the first on a spine, the folds of what lies before and after. A late entry
+//   whose predecessor came into the same leaf or the one before it sets the finger; any other
+//   change that could touch these folds voids it, but for appends at the right end, which are
+//   folded in.
+// Invariants: I11 while the finger is set: its path leads to its leaf, which is off the spines, the
+//   folds before and after are those of the nodes, and the leaf has the place of all between its
+//   bounds.
+// Cost: an entry at the finger takes no search from the ends and two combines for each level; one a
+//   little further on in the leaf also folds the rest of the leaf. Setting it folds each node of
+//   the path.
 // Paper: none; the fingers of fiba-out-of-order are the ends of the window.
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,17 +48,27 @@ class LateFinger : public Spines<Op, Time> {
 
   std::size_t late_bytes() const { return around_.capacity() * sizeof(Around); }
 
-  // Inserts at the finger, if t belongs there.
+  // Inserts into the finger's leaf, if t belongs there and there is room.
   bool insert_late(Time t, State& value) {
     if (late_ == kNoNode || !(low_ < t) || !(t < high_)) return false;
     const NodeView leaf = nodes_.leaf(late_);
     if (leaf.size() >= nodes_.max_entries()) return false;
+    const Index place = Base::lower_bound(leaf, t);
+    if (place < leaf.size() && !(t < leaf.times()[place])) return false;  // there is one already
     this->touch(0, late_);
-    State fold = wrapped(around_[0], value);
-    absorb(op_, around_[0].before, value);
-    this->put_leaf(leaf, path_[0].at++, t, std::move(value));
-    low_ = last_ = t;
+    Around& beside = around_[0];
+    if (place != path_[0].at) move_to(leaf, place);
+    State fold = wrapped(beside, value);
+    if (beside.has_before) {
+      absorb(op_, beside.before, value);
+    } else {
+      beside.before = value;
+      beside.has_before = true;
+    }
+    this->put_leaf(leaf, place, t, std::move(value));
+    path_[0].at = place + 1;
     ++this->size_;
+    last_ = t;
     for (int l = 1; l <= summit_; ++l) {
       const auto [id, at] = path_[l];
       nodes_.touch(l, id);
@@ -74,35 +89,38 @@ class LateFinger : public Spines<Op, Time> {
     return true;
   }
 
-  // An entry at t was put into the leaf of the path, nothing was split. Sets the finger after it,
-  // if the late entry before came next to it.
-  void follow(const Path& path, Time t) {
+  // An entry at t was put into the leaf of the path, nothing was split. Sets the finger there, if
+  // the late entry before came into the same leaf or the one before it.
+  void follow(Path& path, Time t) {
     const Time last = std::exchange(last_, t);
-    const auto [id, at] = path.steps[0];
-    if (at == 0 || nodes_.leaf(id).times()[at - 1] != last) return;
-    late_ = kNoNode;
-    path_ = path;
-    ++path_[0].at;
-    low_ = t;
-    bool bounded = false;
-    for (int l = 0;; ++l) {
-      const auto [node_id, place] = this->step(path_, l);
-      const NodeView node = nodes_.at(l, node_id);
-      if (!bounded && place < node.size()) {
-        high_ = node.times()[place];
-        bounded = true;
-      }
-      if (around_.size() <= static_cast<std::size_t>(l)) around_.emplace_back();
-      around_[static_cast<std::size_t>(l)] = around(l, node, place);
-      const bool left = this->on_left(l, node_id), right = this->on_right(l, node_id);
-      if (!left && !right) continue;
-      // Beyond the last entry of a spine node the bound is not known here; at the ends of a spine
-      // leaf its own bounds would move.
-      if (!bounded) return;
-      summit_ = l;
-      late_side_ = l == this->top() ? Side::kNone : right ? Side::kRight : Side::kLeft;
-      late_ = id;
+    const NodeId id = path[0].node;
+    if (this->on_left(0, id) || this->on_right(0, id)) return;
+    const NodeView leaf = nodes_.leaf(id), parent = nodes_.inner(this->step(path, 1).node);
+    const Index at = path[1].at;
+    if (leaf.size() + 2 > nodes_.max_entries()) return;  // it would soon be split: not worth it
+    if (leaf.times()[leaf.size() - 1] < last) return;
+    if (last < leaf.times()[0]) {
+      if (at == 0 || last < nodes_.leaf(parent.children()[at - 1]).times()[0]) return;
+    }
+    set(path);
+  }
+
+  // A child and an entry were appended to the right spine's node of level l, which was not full.
+  void appended(int l) {
+    if (late_ == kNoNode || late_side_ == Side::kLeft || summit_ > l) return;
+    if (summit_ < l) {  // its spine node was split, and is on the spine no more
+      late_ = kNoNode;
       return;
+    }
+    const NodeView node = nodes_.inner(path_[l].node);
+    const Index at = node.size() - 1;
+    Around& around = around_[static_cast<std::size_t>(l)];
+    State more = op_.combine(node.aggs()[at], node.values()[at]);
+    if (around.has_after) {
+      absorb(op_, around.after, more);
+    } else {
+      around.after = std::move(more);
+      around.has_after = true;
     }
   }
 
@@ -140,7 +158,7 @@ class LateFinger : public Spines<Op, Time> {
       a(at);
       if constexpr (Archive::kLoading) {
         const NodeView node = nodes_.at(l, id);
-        expect(at <= node.size() && (l > 0 || at > 0), "the late finger is outside of its node");
+        expect(at <= node.size(), "the late finger is outside of its node");
         path_[l] = {id, at};
         if (l > 0) id = node.children()[at];
       }
@@ -157,6 +175,9 @@ class LateFinger : public Spines<Op, Time> {
   void check_late() const {
     if (late_ == kNoNode) return;
     Path path = path_;
+    require(path[0].node == late_ && summit_ > 0, "I11: the path leads to the finger's leaf");
+    require(!this->on_left(0, late_) && !this->on_right(0, late_),
+            "I11: the finger's leaf is off the spines");
     for (int l = 0; l <= summit_; ++l) {
       const auto [id, at] = path[l];
       require(l == 0 || nodes_.inner(id).children()[at] == path[l - 1].node,
@@ -169,8 +190,10 @@ class LateFinger : public Spines<Op, Time> {
       if (truth.has_after) require_same(op_, kept.after, truth.after, "I11: the folds after");
     }
     const NodeView leaf = nodes_.leaf(late_);
-    require(path[0].node == late_ && leaf.times()[path[0].at - 1] == low_, "I11: the lower bound");
-    require(path[0].at == leaf.size() || leaf.times()[path[0].at] == high_, "I11: the upper bound");
+    require(!(leaf.times()[0] < low_) && !(high_ < leaf.times()[leaf.size() - 1]),
+            "I11: the entries of the leaf are between the bounds");
+    const auto [low, high] = bounds(path);
+    require(!(low_ < low) && !(high < high_), "I11: the leaf has the place of all between them");
   }
 
  private:
@@ -188,33 +211,88 @@ class LateFinger : public Spines<Op, Time> {
     if (l == 0) {
       if (at > 0) before.add(this->fold(node.values(), at));
       if (at < count) after.add(this->fold(node.values() + at, count - at));
-    } else {
-      const Index skip = at > 0 && this->on_left(l - 1, node.children()[0]) ? 1 : 0;
-      if (skip == 1) before.add(node.values()[0]);
-      if (at > skip)
-        before.add(this->fold_pairs(node.aggs() + skip, node.values() + skip, at - skip));
-      const Index end =
-          at < count && this->on_right(l - 1, node.children()[count]) ? count - 1 : count;
-      if (at < end) after.add(this->fold_pairs(node.values() + at, node.aggs() + at + 1, end - at));
-      if (end < count) after.add(node.values()[end]);
+      return taken(before, after);
     }
+    const Index skip = at > 0 && this->on_left(l - 1, node.children()[0]) ? 1 : 0;
+    if (skip == 1) before.add(node.values()[0]);
+    if (at > skip)
+      before.add(this->fold_pairs(node.aggs() + skip, node.values() + skip, at - skip));
+    const Index end =
+        at < count && this->on_right(l - 1, node.children()[count]) ? count - 1 : count;
+    if (at < end) after.add(this->fold_pairs(node.values() + at, node.aggs() + at + 1, end - at));
+    if (end < count) after.add(node.values()[end]);
+    return taken(before, after);
+  }
+
+  static Around taken(Folder<Op>& before, Folder<Op>& after) {
     Around result;
     if ((result.has_before = before.any())) result.before = before.take();
     if ((result.has_after = after.any())) result.after = after.take();
     return result;
   }
 
-  // The bounds of a finger that was loaded.
-  void find_bounds(NodeId leaf) {
-    late_ = leaf;
-    low_ = nodes_.leaf(leaf).times()[path_[0].at - 1];
-    for (int l = 0; l <= summit_; ++l) {
-      const NodeView node = nodes_.at(l, path_[l].node);
-      if (path_[l].at == node.size()) continue;
-      high_ = node.times()[path_[l].at];
+  // The next entry comes to another place of the leaf: usually a little further on.
+  void move_to(const NodeView& leaf, Index place) {
+    const Index from = std::exchange(path_[0].at, place);
+    if (place < from) {
+      around_[0] = around(0, leaf, place);
       return;
     }
-    throw BadState("the late finger has no end");
+    Around& beside = around_[0];
+    State passed = this->fold(leaf.values() + from, place - from);
+    if (beside.has_before) {
+      absorb(op_, beside.before, passed);
+    } else {
+      beside.before = std::move(passed);
+      beside.has_before = true;
+    }
+    beside.has_after = place < leaf.size();
+    if (beside.has_after) beside.after = this->fold(leaf.values() + place, leaf.size() - place);
+  }
+
+  // Sets the finger at the leaf of a path.
+  void set(Path& path) {
+    late_ = kNoNode;
+    const NodeId id = path[0].node;
+    ++path[0].at;  // behind the entry that came
+    for (int l = 0;; ++l) {
+      const auto [node_id, at] = this->step(path, l);
+      const NodeView node = nodes_.at(l, node_id);
+      if (around_.size() <= static_cast<std::size_t>(l)) {
+        around_.resize(static_cast<std::size_t>(l) + 1);
+      }
+      around_[static_cast<std::size_t>(l)] = around(l, node, at);
+      const bool left = this->on_left(l, node_id), right = this->on_right(l, node_id);
+      if (!left && !right) continue;
+      summit_ = l;
+      late_side_ = l == this->top() ? Side::kNone : right ? Side::kRight : Side::kLeft;
+      break;
+    }
+    path_ = path;
+    std::tie(low_, high_) = bounds(path_);
+    late_ = id;
+  }
+
+  // The times between which a new entry belongs into the leaf: of the entries next to it in the
+  // nodes above, or else its own.
+  std::pair<Time, Time> bounds(const Path& path) const {
+    const NodeView leaf = nodes_.leaf(path.steps[0].node);
+    Time low = leaf.times()[0], high = leaf.times()[leaf.size() - 1];
+    bool above = false, below = false;
+    for (std::size_t l = 1; l <= static_cast<std::size_t>(summit_); ++l) {
+      const auto [id, at] = path.steps[l];
+      const NodeView node = nodes_.inner(id);
+      if (!below && at > 0) low = node.times()[at - 1], below = true;
+      if (!above && at < node.size()) high = node.times()[at], above = true;
+    }
+    return {low, high};
+  }
+
+  // A finger that was loaded: states of earlier versions may have one on a spine's leaf.
+  void find_bounds(NodeId leaf) {
+    if (summit_ == 0 || this->on_left(0, leaf) || this->on_right(0, leaf)) return;
+    late_ = leaf;
+    std::tie(low_, high_) = bounds(path_);
   }
 
   Path path_;

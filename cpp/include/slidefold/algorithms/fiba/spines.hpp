@@ -229,6 +229,11 @@ class Spines : protected NodeOps<Op, Time> {
                        : late_side_ == Side::kLeft ? marks.left
                                                    : -1;
     if (marks.root || beside >= 0) late_ = kNoNode;
+    repair_marked(marks);
+  }
+
+  // The same, where the late finger is known to be right.
+  void repair_marked(const Marks& marks) {
     if (marks.root) repair_root();
     for (int l = std::min(marks.left, top() - 1); l >= 0; --l) repair_left(l);
     for (int l = std::min(marks.right, top() - 1); l >= 0; --l) repair_right(l);

@@ -74,7 +74,6 @@ class Tree : public LateFinger<Op, Time> {
         } else {
           finger.stale = true;
         }
-        if (late_ == finger.node) late_ = kNoNode;
         leaf.times()[count] = t;
         leaf.values()[count] = std::move(value);
         leaf.head->count = count + 1;
@@ -192,9 +191,9 @@ class Tree : public LateFinger<Op, Time> {
     } else {
       finger.stale = true;
     }
-    late_ = kNoNode;
+    this->appended(l);
     marks.right = l - 1;
-    repair_spines(marks);
+    this->repair_marked(marks);
   }
 
   // Splits child `at` of `parent`, where `grown` is new, and gives the parent the middle entry.
@@ -224,7 +223,6 @@ class Tree : public LateFinger<Op, Time> {
   // Evicts the oldest entries, up to a time in the left leaf before its last. It is not the root.
   void evict_oldest(Time until) {
     const NodeId id = levels_[0].left.node;
-    if (late_ == id) late_ = kNoNode;
     nodes_.touch(0, id);
     const NodeView leaf = nodes_.leaf(id);
     if (suffixes_from_ != id) keep_suffixes(id);

@@ -1,0 +1,39 @@
+"""Bulk evicts on Spark: so many rows leave at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.papers import spark
+from benchmarks.papers.figure import Cell, Context, Figure
+from benchmarks.papers.spark import Side
+
+SLIDES = {"smoke": (4, 16)}
+
+
+def cells(context: Context) -> list[Cell]:
+    """Return one cell per slide."""
+    n = spark.WINDOW[context.size]
+    rows = spark.SIZES[context.size][0]
+
+    def sides(slide: int) -> list[Side]:
+        own = spark.bearable(context, 4 * n // slide)
+        return [
+            Side("slidefold", rows, lambda data: spark.sliding_features(data, n, slide)),
+            Side("spark", own, lambda data: spark.sliding_window(data, n, slide)),
+        ]
+
+    slides = SLIDES.get(context.size, tuple(2**k for k in range(1, 14, 3)))
+    return [spark.cell(context, {"m": slide}, partial(sides, slide)) for slide in slides]
+
+
+FIGURE = Figure(
+    "bulk.fig17",
+    "Bulk FiBA figure 17: bulk evicts, on Spark instead of Flink",
+    "FiBA is much faster than the built-in window, and improves with larger bulks.",
+    cells,
+    partial(spark.claims, x="m", flat=False),
+    partial(spark.charts, x="m", label="rows that leave at once, m"),
+    missing=spark.missing,
+    remark="A window that slides by m seconds, with one row per second.",
+)

@@ -1,0 +1,134 @@
+"""Throughput by bulk size or by distance, for figures 11 to 14."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from benchmarks.harness import Row
+from benchmarks.papers.bulk import SIDES, TREES, total
+from benchmarks.papers.figure import Cell, Chart, Claim, Context, Figure, curves, where
+from benchmarks.papers.rounds import PAPER_OPERATORS, speeds
+from benchmarks.papers.shapes import best, ratios, spread, typical, values
+
+# window, window of bloom, bulks, distances, items, items with bloom, turns
+SIZES: dict[str, tuple[Any, ...]] = {
+    "smoke": (2**7, 2**7, (1, 2**4), (0, 2**4), 2**7, 2**6, 1),
+    "quick": (2**15, 2**12, (1, 2**5, 2**10), (0, 2**5, 2**10), 2**15, 2**11, 2),
+    "default": (2**22, 2**20, tuple(2**k for k in range(0, 19, 3)), (0, *(2**k for k in
+                range(0, 21, 4))), 2**20, 2**15, 1),
+    "full": (2**22, 2**20, tuple(2**k for k in range(19)), (0, *(2**k for k in range(22))),
+             200_000_000, 10_000_000, 5),
+}  # fmt: skip
+
+
+def cells(
+    context: Context, *, x: str, m: int = 1, insert: bool = True, sides: tuple[str, ...] = SIDES
+) -> list[Cell]:
+    """Return one cell per operator and `x`, which is m or d."""
+    window, bloom_window, bulks, distances, items, bloom_items, turns = SIZES[context.size]
+
+    def measured(operator: str, bulk: int, d: int) -> list[Row]:
+        bloom = operator == "bloom"
+        n, few = (bloom_window, bloom_items) if bloom else (window, items)
+        count = max(few // bulk, 2)
+        plan = {"window": n, "count": count, "bulk": bulk, "distance": d, "insert": insert}
+        return speeds(
+            {side: partial(total, side, operator, **plan) for side in sides}, count * bulk, turns
+        )
+
+    def points(operator: str) -> list[tuple[int, int]]:
+        n = bloom_window if operator == "bloom" else window
+        if x == "m":
+            return [(bulk, 0) for bulk in bulks if 4 * bulk <= n]
+        bulk = min(m, n // 8)
+        return [(bulk, d) for d in distances if d + bulk <= n]
+
+    return [
+        Cell({"operator": name, "m": bulk, "d": d}, partial(measured, name, bulk, d))
+        for name in PAPER_OPERATORS
+        for bulk, d in points(name)
+    ]
+
+
+def charts(rows: list[Row], *, x: str) -> list[Chart]:
+    """Return throughput against m or d, one chart per operator."""
+    shown = [{**row, "d": row["d"] or 0.5} for row in rows]
+    label = "bulk size m" if x == "m" else "distance d (0 at the left)"
+    return [
+        Chart(
+            operator,
+            label,
+            "million items per second",
+            curves(where(shown, operator=operator), x, "million_per_second"),
+        )
+        for operator in dict.fromkeys(row["operator"] for row in rows)
+    ]
+
+
+def by_bulk(rows: list[Row]) -> list[Claim]:
+    """Judge the gain of larger bulks, and the winner."""
+    found = []
+    for operator in dict.fromkeys(row["operator"] for row in rows):
+        chosen = where(rows, operator=operator)
+        speed = values(chosen, "million_per_second", side="b_fiba4")
+        winner = best(chosen, "million_per_second")
+        found += [
+            Claim(
+                f"{operator}: larger bulks raise the throughput of FiBA",
+                max(speed) > 1.1 * speed[0],
+                f"{operator}: up to {max(speed) / speed[0]:.1f}x of m = 1",
+            ),
+            Claim(
+                f"{operator}: Two-Stacks Lite has the best throughput in order",
+                winner == "two_stacks_lite",
+                f"{operator}: {winner} is the best",
+            ),
+        ]
+    return found
+
+
+def by_distance(rows: list[Row], *, bulk: bool) -> list[Claim]:
+    """Judge that bulks do not slow down with d, and bulk against single calls."""
+    found = []
+    for operator in dict.fromkeys(row["operator"] for row in rows):
+        chosen = where(rows, operator=operator)
+        late = [row for row in chosen if row["d"] > 0]
+        gain = typical(ratios(chosen, "million_per_second", "b_fiba4", "nb_fiba4", by="d"))
+        if bulk:
+            flat = spread(values(late, "million_per_second", side="b_fiba4"))
+            found += [
+                Claim(
+                    f"{operator}: the distance does not slow bulks down",
+                    flat <= 3,
+                    f"{operator}: within {flat:.1f}x over d > 0",
+                ),
+                Claim(
+                    f"{operator}: bulks are faster than single calls",
+                    gain > 1,
+                    f"{operator}: {gain:.1f}x",
+                ),
+            ]
+        else:
+            found.append(
+                Claim(
+                    f"{operator}: at m = 1 bulk calls have no advantage",
+                    0.3 <= gain <= 1.5,
+                    f"{operator}: {gain:.2f}x the throughput of single calls",
+                )
+            )
+    return found
+
+
+def figure(number: int, title: str, found: str, *, x: str, **options: Any) -> Figure:
+    """Return one of the four figures."""
+    bulk = options.get("m", 1) > 1
+    return Figure(
+        f"bulk.fig{number}",
+        f"Bulk FiBA figure {number}: {title}",
+        found,
+        partial(cells, x=x, **({**options, "sides": TREES} if x == "d" else options)),
+        by_bulk if x == "m" else partial(by_distance, bulk=bulk),
+        partial(charts, x=x),
+        remark="Bloom filters run at n = 2^20, because 2^22 of them do not fit in memory.",
+    )

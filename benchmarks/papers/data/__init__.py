@@ -1,0 +1,45 @@
+"""The papers' data sets: the user's files if they are there, else a generator of the same shape.
+
+`docs/papers-data.md` describes the files. A folder given as `--data` is searched for
+debs2012*.txt, debs2014*.csv and *citibike*.csv (compressed with gzip or not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from benchmarks.papers.data import files, generators
+from benchmarks.papers.data.events import DataError, Events
+from benchmarks.papers.figure import Context
+
+__all__ = ["DataError", "Events", "manufacturing", "plugs", "trips"]
+
+Loader = Callable[[list[Path], int], Events]
+
+
+def _events(context: Context, pattern: str, load: Loader, generate: Callable[[int], Events],
+            rows: int) -> Events:  # fmt: skip
+    paths = sorted(context.data.glob(pattern)) if context.data is not None else []
+    return load(paths, rows) if paths else generate(rows)
+
+
+@lru_cache(maxsize=2)
+def manufacturing(context: Context, rows: int) -> Events:
+    """Return sensor values at about 100 Hz in order of time, as in DEBS 2012."""
+    return _events(
+        context, "debs2012*.txt*", files.debs_2012, generators.manufacturing, rows
+    ).in_order()
+
+
+@lru_cache(maxsize=2)
+def trips(context: Context, rows: int) -> Events:
+    """Return bike trips in order of arrival; keys are stations, values durations in seconds."""
+    return _events(context, "*citibike*.csv*", files.citi_bike, generators.trips, rows)
+
+
+@lru_cache(maxsize=2)
+def plugs(context: Context, rows: int) -> Events:
+    """Return the load of smart plugs, as in DEBS 2014; keys are plugs."""
+    return _events(context, "debs2014*.csv*", files.debs_2014, generators.plugs, rows)

@@ -1,0 +1,40 @@
+"""Slide granularity on Spark, with and without slices."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.papers import spark
+from benchmarks.papers.figure import Cell, Context, Figure
+from benchmarks.papers.spark import Side
+
+SLIDES = {"smoke": (4, 16)}
+
+
+def cells(context: Context) -> list[Cell]:
+    """Return one cell per slide."""
+    n = spark.WINDOW[context.size]
+    rows = spark.SIZES[context.size][0]
+
+    def sides(slide: int) -> list[Side]:
+        own = spark.bearable(context, 4 * n // slide)
+        return [
+            Side("slidefold", rows, lambda data: spark.sliding_features(data, n, slide)),
+            Side("without slices", rows, lambda data: spark.rows_features(data, "sum", n)),
+            Side("spark", own, lambda data: spark.sliding_window(data, n, slide)),
+        ]
+
+    slides = SLIDES.get(context.size, tuple(2**k for k in range(1, 14, 3)))
+    return [spark.cell(context, {"slide": slide}, partial(sides, slide)) for slide in slides]
+
+
+FIGURE = Figure(
+    "fiba.fig18",
+    "FiBA figure 18: slide granularity, on Spark instead of Flink",
+    "Slices raise the throughput with coarser slides; the built-in window improves linearly.",
+    cells,
+    partial(spark.claims, x="slide", flat=False),
+    partial(spark.charts, x="slide", label="slide in seconds"),
+    missing=spark.missing,
+    remark="One row per second. Without slices, a result is computed for every row.",
+)

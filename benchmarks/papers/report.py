@@ -1,0 +1,192 @@
+"""The report: a table of verdicts, which are computed from the numbers, then the charts.
+
+One HTML file with everything inside it: it opens without a network, in light and dark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from math import log10, sqrt
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from benchmarks import harness
+from benchmarks.harness import Row
+from benchmarks.papers import record
+from benchmarks.papers.figure import Chart, Claim, Context, Figure, Series
+from benchmarks.papers.rounds import LEVELS
+
+COLORS = ("#4477aa", "#ee6677", "#228833", "#aa8800", "#22aacc", "#aa3377", "#ee8833", "#8866cc")
+GREY = "#999999"
+PAGE = Path(__file__).with_name("report.html")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A figure with its measurements and what they say."""
+
+    figure: Figure
+    header: Row | None
+    rows: list[Row]
+    claims: list[Claim]
+    reason: str | None  # why it was not run
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict on the shape, from the claims."""
+        if not self.rows:
+            return f"not run: {self.reason or 'no measurements'}"
+        broken = [claim.measured for claim in self.claims if not claim.holds]
+        return f"different, because {'; '.join(broken)}" if broken else "same shape"
+
+    @property
+    def title(self) -> str:
+        """Return the title; it says so if the data was generated."""
+        sources = dict.fromkeys(row["source"] for row in self.rows if "source" in row)
+        return " ".join([self.figure.title, *(f"({source})" for source in sources)])
+
+
+def judged(figure: Figure, context: Context, out: Path) -> Result:
+    """Return a figure with what is recorded of it."""
+    header, rows = record.load(figure.name, out)
+    claims = figure.claims(rows) if rows else []
+    return Result(figure, header, rows, claims, None if rows else figure.missing(context))
+
+
+def table(results: Sequence[Result]) -> str:
+    """Format the verdicts as a plain table."""
+    body = [[result.figure.name, result.verdict] for result in results]
+    return harness.table("The papers", ["figure", "verdict"], body, words=True)
+
+
+def write(results: Sequence[Result], out: Path) -> Path:
+    """Write report.html and return its path."""
+    from plotly.offline import get_plotlyjs
+
+    charts: list[dict[str, Any]] = []
+    sections = [_section(result, charts) for result in results]
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "report.html"
+    text = Template(PAGE.read_text(encoding="utf-8")).substitute(
+        about=_about(results),
+        rows="\n".join(_row(result) for result in results),
+        sections="\n".join(sections),
+        # "</" would end the script element.
+        charts=json.dumps(charts).replace("</", "<\\/"),
+        plotly=get_plotlyjs().replace("</script", "<\\/script"),
+    )
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _about(results: Sequence[Result]) -> str:
+    headers = [result.header for result in results if result.header is not None]
+    if not headers:
+        return "Nothing is measured yet."
+    newest = max(headers, key=lambda header: str(header["date"]))
+    machine = newest["machine"]
+    sizes = ", ".join(dict.fromkeys(str(header["size"]) for header in headers))
+    loads = [float(row["load"]) for result in results for row in result.rows]
+    changed = ", with changes" if newest["modified"] else ""
+    words = (
+        f"Size: {sizes}. Commit {str(newest['commit'])[:10]}{changed}, {newest['date']}. "
+        f"{machine['cores']} cores of {machine['cpu']}, {machine['memory']}. Load average during "
+        f"the run: {min(loads, default=0):.1f} to {max(loads, default=0):.1f}."
+    )
+    return escape(words)
+
+
+def _row(result: Result) -> str:
+    measured = "; ".join(claim.measured for claim in result.claims if claim.holds)
+    kind = result.verdict.split(",")[0].split(":")[0].replace(" ", "-")
+    cells = (result.figure.found, measured or "-")
+    return (
+        f'<tr><td><a href="#{result.figure.name}">{result.figure.name}</a></td>'
+        + "".join(f"<td>{escape(text)}</td>" for text in cells)
+        + f'<td class="{kind}">{escape(result.verdict)}</td></tr>'
+    )
+
+
+def _section(result: Result, charts: list[dict[str, Any]]) -> str:
+    lines = [f'<section id="{result.figure.name}">', f"<h2>{escape(result.title)}</h2>"]
+    lines.append(f"<p><b>{escape(result.verdict)}</b>. {escape(result.figure.remark)}</p>")
+    for claim in result.claims:
+        mark = "yes" if claim.holds else "no"
+        promised = ", promised by the theory" if claim.promised else ""
+        lines.append(
+            f'<p class="claim">{escape(claim.paper)}{promised}: <b>{mark}</b>, '
+            f"{escape(claim.measured)}.</p>"
+        )
+    lines.append('<div class="charts">')
+    for chart in result.figure.charts(result.rows) if result.rows else []:
+        lines.append(f'<div class="chart" data-chart="{len(charts)}"></div>')
+        charts.append(plotted(chart))
+    return "\n".join([*lines, "</div></section>"])
+
+
+def plotted(chart: Chart) -> dict[str, Any]:
+    """Return a chart as plotly reads it; the page adds the colours of its theme."""
+    colored = [series.name for series in chart.series if not series.grey]
+    traces: list[dict[str, Any]] = []
+    for series in chart.series:
+        color = GREY if series.grey else COLORS[colored.index(series.name) % len(COLORS)]
+        place = list(chart.series).index(series)
+        if chart.kind == "violins":
+            traces += _violin(series, place, color)
+        else:
+            traces += _traces(chart, series, color)
+    axes: dict[str, dict[str, Any]] = {
+        "xaxis": {"title": {"text": chart.x}, "type": "log" if chart.log_x else "-"},
+        "yaxis": {"title": {"text": chart.y}, "type": "log" if chart.log_y else "linear"},
+    }
+    if chart.kind == "violins":
+        names = [series.name for series in chart.series]
+        axes["xaxis"] = {"tickvals": list(range(len(names))), "ticktext": names}
+    if not chart.log_y and chart.kind != "violins":
+        axes["yaxis"]["rangemode"] = "tozero"
+    legend = chart.kind != "violins"
+    layout = {"autosize": True, "title": {"text": chart.title}, "showlegend": legend, **axes}
+    return {"data": traces, "layout": layout}
+
+
+def _traces(chart: Chart, series: Series, color: str) -> list[dict[str, Any]]:
+    trace: dict[str, Any] = {"name": series.name, "x": list(series.x), "y": list(series.y)}
+    if chart.kind == "bars":
+        return [{**trace, "type": "bar", "marker": {"color": color}}]
+    line = {"color": color, "dash": "dot" if series.grey else "solid"}
+    return [{**trace, "type": "scatter", "mode": "lines+markers", "line": line}]
+
+
+def _violin(series: Series, place: int, color: str) -> list[dict[str, Any]]:
+    """Return a violin around x = place from quantiles, with median, 99.9% and maximum as marks.
+
+    Its width is the share of steps per decade of time, so it suits a logarithmic axis.
+    """
+    quantiles = dict(zip(LEVELS, series.y, strict=True))
+    steps: list[tuple[float, float, float]] = []  # from, to, share per decade
+    for (low, at_low), (high, at_high) in pairwise(quantiles.items()):
+        start, end = max(at_low, 0.5), max(at_high, 0.5)
+        steps.append((start, end, (high - low) / max(log10(end / start), 0.01)))
+    widest = max(share for _, _, share in steps)
+    edge: list[tuple[float, float]] = []
+    for start, end, share in steps:
+        half = max(0.42 * sqrt(share / widest), 0.01)
+        edge += [(half, start), (half, end)]
+    marks = {"median": quantiles[50], "99.9%": quantiles[99.9], "maximum": quantiles[100]}
+    outline = {
+        "type": "scatter", "mode": "lines", "name": series.name, "fill": "toself",
+        "x": [place + half for half, _ in edge] + [place - half for half, _ in reversed(edge)],
+        "y": [at for _, at in edge] + [at for _, at in reversed(edge)],
+        "line": {"color": color, "width": 1}, "hoverinfo": "skip",
+    }  # fmt: skip
+    points = {
+        "type": "scatter", "mode": "markers", "x": [place] * 3, "y": list(marks.values()),
+        "text": list(marks), "hovertemplate": "%{text}: %{y}<extra></extra>",
+        "marker": {"color": color, "symbol": ["line-ew-open", "diamond", "triangle-up"], "size": 9},
+    }  # fmt: skip
+    return [outline, points]

@@ -1,0 +1,151 @@
+"""The papers' experiments inside Flink, on Spark: `run` over a DataFrame and Spark's own windows.
+
+Spark's own windows cost time in proportion to the window, so they get fewer rows.
+Costs are per row.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import slidefold as sf
+from benchmarks.figures.spark_batch import best, new_session
+from benchmarks.harness import Row
+from benchmarks.papers.figure import Cell, Chart, Claim, Context, curves
+from benchmarks.papers.shapes import ratios, spread, typical, values
+
+WINDOW = {"smoke": 2**4, "default": 2**13, "full": 2**13}
+KEYS = 4
+# rows of slidefold, steps that Spark's own windows may take, turns
+SIZES = {
+    "smoke": (2_000, 20_000, 1),
+    "default": (500_000, 200_000_000, 2),
+    "full": (10_000_000, 2_000_000_000, 3),
+}
+
+
+def missing(context: Context) -> str | None:
+    """Say why Spark cannot be measured, or return None."""
+    if context.size == "quick":
+        return "the quick run leaves Spark out"
+    if find_spec("pyspark") is None:
+        return "pyspark is not installed"
+    return None if shutil.which("java") else "there is no Java"
+
+
+def table(spark: Any, rows: int, keys: int = KEYS, *, distance: int = 0) -> Any:
+    """Return cached rows, one per second; every other one is `distance` places late."""
+    from pyspark.sql import functions as fn
+
+    place = fn.col("id") + fn.when(fn.col("id") % 2 == 1, distance).otherwise(0)
+    data = spark.range(rows).orderBy(place) if distance else spark.range(rows)
+    data = data.select(
+        fn.timestamp_seconds("id").alias("ts"),
+        (fn.hash("id") % keys).cast("long").alias("k"),
+        fn.randn(5).alias("x"),
+    ).cache()
+    data.count()
+    return data
+
+
+def rows_window(data: Any, operator: str, n: int) -> Any:
+    """Return Spark's own window of n rows per key."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    frame = Window.partitionBy("k").orderBy("ts").rowsBetween(1 - n, 0)
+    return data.withColumn("r", getattr(fn, operator)("x").over(frame))
+
+
+def rows_features(data: Any, operator: str, n: int, **options: Any) -> Any:
+    """Return the same with slidefold."""
+    definition = sf.rolling(on="ts", by="k", r=getattr(sf, operator)("x").over(sf.rows(n)))
+    return definition.run(data, **options)
+
+
+def sliding_window(data: Any, length: int, slide: int) -> Any:
+    """Return Spark's own sliding windows of time, which copy a row into each of its windows."""
+    from pyspark.sql import functions as fn
+
+    window = fn.window("ts", f"{length} seconds", f"{slide} seconds")
+    return data.groupBy("k", window).agg(fn.sum("x").alias("r"))
+
+
+def sliding_features(data: Any, length: int, slide: int) -> Any:
+    """Return the same with slidefold, in slices of the slide."""
+    kind = sf.sum("x").over(f"{length}s")
+    return sf.rolling(on="ts", by="k", every=f"{slide}s", r=kind).run(data)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a cell: what it runs, and over how many rows."""
+
+    name: str
+    rows: int
+    run: Callable[[Any], Any]
+    distance: int = 0
+    keys: int = KEYS
+
+
+def bearable(context: Context, copies: int) -> int:
+    """Return the rows for a side that takes `copies` steps per row."""
+    rows, steps, _ = SIZES[context.size]
+    return max(min(rows, steps // max(copies, 1)), 200)
+
+
+def cell(context: Context, key: Row, sides: Callable[[], Sequence[Side]]) -> Cell:
+    """Return a cell that measures its sides one after another, after a run to warm up."""
+
+    def measure() -> list[Row]:
+        from pyspark.sql import SparkSession
+
+        given = SparkSession.getActiveSession()
+        spark = given or new_session()
+        found: list[Row] = []
+        for side in sides():
+            data = table(spark, side.rows, side.keys, distance=side.distance)
+            run = partial(side.run, data)
+            best(run, 1)
+            seconds = best(run, SIZES[context.size][2])
+            speed = side.rows / seconds / 1e6
+            row = {"side": side.name, "rows": side.rows, "ns": seconds / side.rows * 1e9}
+            found.append({**row, "million_per_second": speed})
+            data.unpersist()
+        return found
+
+    return Cell(key, measure)
+
+
+def claims(rows: list[Row], *, x: str, flat: bool = True) -> list[Claim]:
+    """Judge slidefold against Spark's own window at the largest windows, and its flatness."""
+    last = [row for row in rows if row[x] == max(r[x] for r in rows)] if flat else rows
+    gain = typical(ratios(last, "million_per_second", "slidefold", "spark", by=x))
+    found = [
+        Claim(
+            "the incremental algorithm is much faster than the built-in window",
+            gain >= 2,
+            f"{gain:.0f}x the throughput of Spark's own window",
+        )
+    ]
+    if flat:
+        wide = spread(values(rows, "ns", side="slidefold"))
+        found.append(
+            Claim(
+                f"its throughput does not depend on {x}",
+                wide <= 3,
+                f"slidefold is within {wide:.1f}x over all {x}",
+            )
+        )
+    return found
+
+
+def charts(rows: list[Row], *, x: str, label: str) -> list[Chart]:
+    """Return throughput against `x`; both axes are logarithmic."""
+    lines = curves([{**row, x: row[x] or 0.5} for row in rows], x, "million_per_second")
+    return [Chart("sum", label, "million rows per second", lines, log_y=True)]

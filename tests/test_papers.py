@@ -1,0 +1,237 @@
+"""The papers' figures: they run, go on where they stopped, judge numbers right; data loads.
+
+Nothing here looks at how fast anything is.
+"""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.papers import FIGURES, record, report, spark
+from benchmarks.papers.__main__ import chosen_figures, main, run
+from benchmarks.papers.bulk.fig15 import histogram, window_steps
+from benchmarks.papers.daba.fig12 import evictions
+from benchmarks.papers.data import DataError, files, generators, manufacturing, trips
+from benchmarks.papers.data.events import Events
+from benchmarks.papers.figure import Cell, Chart, Claim, Context, Figure, Series
+
+SMOKE = Context("smoke")
+
+
+# ---- the run ------------------------------------------------------------------------------------
+
+
+def counting(calls: list[str], fails_at: str | None = None) -> Figure:
+    def cell(name: str) -> Cell:
+        def measure() -> list[dict[str, Any]]:
+            if name == fails_at:
+                raise KeyboardInterrupt
+            calls.append(name)
+            return [{"side": side, "ns": 1.0} for side in "ab"]
+
+        return Cell({"n": name}, measure)
+
+    return Figure(
+        "test.fig1",
+        "A figure",
+        "It grows.",
+        lambda _: [cell(name) for name in ("x", "y", "z")],
+        lambda rows: [Claim("it grows", len(rows) == 6, f"{len(rows)} rows")],
+        lambda rows: [Chart("t", "x", "y", [Series("a", [1], [2.0])])],
+    )
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    calls: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run([counting(calls, fails_at="z")], SMOKE, tmp_path)
+    assert calls == ["x", "y"]
+    path = tmp_path / "test.fig1.jsonl"
+    # The last line is torn: the cell that it belongs to is measured again.
+    path.write_text(path.read_text()[:-10])
+    run([counting(calls)], SMOKE, tmp_path)
+    assert calls == ["x", "y", "y", "z"]
+    header, rows = record.load("test.fig1", tmp_path)
+    assert header is not None
+    assert header["size"] == "smoke"
+    assert {"commit", "machine", "date", "load", "versions"} <= set(header)
+    assert [(row["n"], row["side"]) for row in rows] == [(n, s) for n in "xyz" for s in "ab"]
+    for line in path.read_text().splitlines():
+        json.loads(line)
+    run([counting(calls)], Context("quick"), tmp_path)  # another size begins anew
+    assert calls[4:] == ["x", "y", "z"]
+
+
+def test_verdicts_come_from_the_claims(tmp_path: Path) -> None:
+    figure = counting([])
+    assert report.judged(figure, SMOKE, tmp_path).verdict == "not run: no measurements"
+    run([figure], SMOKE, tmp_path)
+    assert report.judged(figure, SMOKE, tmp_path).verdict == "same shape"
+    path = tmp_path / "test.fig1.jsonl"
+    path.write_text("\n".join(path.read_text().splitlines()[:-2]) + "\n")
+    found = report.judged(figure, SMOKE, tmp_path)
+    assert found.verdict == "different, because 4 rows"
+
+
+APART = ("bulk.fig10", "bulk.billion", "reactive.fig12")  # start processes of their own
+ON_SPARK = [name for name, figure in FIGURES.items() if figure.missing is spark.missing]
+FAST = [name for name in FIGURES if name not in (*APART, *ON_SPARK)]
+
+
+def test_the_quick_run_leaves_spark_out(tmp_path: Path) -> None:
+    assert ON_SPARK == ["fiba.fig16", "fiba.fig17", "fiba.fig18", "bulk.fig17", "pba.fig8"]
+    found = report.judged(FIGURES["pba.fig8"], Context("quick"), tmp_path)
+    assert found.verdict == "not run: the quick run leaves Spark out"
+
+
+@pytest.mark.slow
+def test_every_figure_runs_and_is_in_the_report(tmp_path: Path) -> None:
+    figures = [FIGURES[name] for name in FAST if FIGURES[name].missing(SMOKE) is None]
+    run(figures, SMOKE, tmp_path)
+    results = [report.judged(figure, SMOKE, tmp_path) for figure in figures]
+    for result in results:
+        assert result.rows, result.figure.name
+        assert result.claims, result.figure.name
+        assert result.figure.charts(result.rows), result.figure.name
+    path = report.write(results, tmp_path)
+    text = path.read_text()
+    for name in (result.figure.name for result in results):
+        assert f'id="{name}"' in text
+    # Only the page itself counts, not the inlined library.
+    page = text[: text.index("<script>")]
+    assert "http" not in page
+    assert "generated data of the same shape" in page
+
+
+def test_names_select_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [figure.name for figure in chosen_figures(["fiba.fig15"])] == ["fiba.fig15"]
+    assert "bulk.billion" not in [figure.name for figure in chosen_figures([])]
+    with pytest.raises(SystemExit):
+        main(["--only", "daba.fig99"])
+    assert "expected a figure among daba.fig9" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--data", "/nowhere"])
+    assert "--data must be a folder" in capsys.readouterr().err
+
+
+# ---- data ---------------------------------------------------------------------------------------
+
+
+def write(path: Path, text: str) -> Path:
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+def machine_line(second: float, value: int) -> str:
+    time = f"2012-02-22T16:46:{second:010.7f}+00:00"
+    return "\t".join([time, "7", str(value), *["0"] * 60])
+
+
+@pytest.mark.parametrize("name", ["debs2012.txt", "debs2012.txt.gz"])
+def test_debs_2012(tmp_path: Path, name: str) -> None:
+    lines = [machine_line(s, v) for s, v in ((28.967032, 5), (28.977, 6), (28.96, 7), (29.0, 8))]
+    write(tmp_path / name, "\n".join(lines) + "\n")
+    events = manufacturing(Context("smoke", tmp_path), 100)
+    assert events.values.tolist() == [5.0, 6.0, 8.0], "a row out of order is left out"
+    assert np.diff(events.times).tolist() == [9_968, 23_000]
+    assert events.source == f"data: {name}"
+    assert len(files.debs_2012([tmp_path / name], 2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,2,3\n", "expected at least 12 fields separated by tabs"),
+        ("\t".join(["yesterday", *["1"] * 20]) + "\n", "expected times such as 2012-02-22T16"),
+        (machine_line(1.0, 1).replace("\t1\t", "\tmany\t", 1) + "\n", "must hold numbers"),
+        ("", "cannot be read as a table"),
+    ],
+)
+def test_a_wrong_debs_2012_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path / "debs2012.txt", text)
+    with pytest.raises(DataError, match=message) as refused:
+        files.debs_2012([path], 10)
+    assert "debs2012.txt" in str(refused.value)
+
+
+def test_debs_2014(tmp_path: Path) -> None:
+    lines = ["1,100,5.5,0,1,0,0", "2,100,7.25,1,1,0,0", "3,101,8,1,2,0,3", "4,102,9,1,1,0,0"]
+    path = write(tmp_path / "debs2014.csv", "\n".join(lines) + "\n")
+    events = files.debs_2014([path], 2)
+    assert events.values.tolist() == [7.25, 8.0], "work is left out"
+    assert events.times.tolist() == [100_000_000, 101_000_000]
+    assert events.keys[0] != events.keys[1]
+    write(path, "1,100,5.5,0,1\n")
+    with pytest.raises(DataError, match=r"expected the fields id, timestamp, .* got 5 fields"):
+        files.debs_2014([path], 2)
+
+
+OLD = '"tripduration","starttime","stoptime","start station id","bikeid"\n'
+NEW = "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id\n"
+
+
+def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
+    write(
+        tmp_path / "201808-citibike.csv",
+        OLD
+        + '61,"2018-08-01 00:00:07.3210","2018-08-01 00:01:08.3210",3162,1\n'
+        + '90,"2018-08-01 00:00:05.0000","2018-08-01 00:01:35.0000",3260,1\n',
+    )
+    write(
+        tmp_path / "202401-citibike.csv",
+        NEW + "a,bike,2024-01-01 00:00:01,2024-01-01 00:00:31,Here,5329.03\n",
+    )
+    events = trips(Context("smoke", tmp_path), 100)
+    assert events.values.tolist() == [61.0, 90.0, 30.0]
+    assert events.times[0] - events.times[1] == 2_321_000
+    assert events.keys[:2].tolist() == [0, 1]
+    bad = write(tmp_path / "bad-citibike.csv", "a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"expected a header with starttime, .* got a, b"):
+        files.citi_bike([bad], 10)
+    empty = write(tmp_path / "empty-citibike.csv", OLD)
+    with pytest.raises(DataError, match="has no rows"):
+        files.citi_bike([empty], 10)
+
+
+def test_generated_trips_have_the_disorder_of_the_paper() -> None:
+    events = generators.trips(400_000)
+    late = events.distances()
+    assert np.percentile(late, 98.5) <= 9
+    assert late.max() > 0.01 * len(events)
+    assert late.mean() < 56
+
+
+def test_distances_and_window_steps_match_a_loop() -> None:
+    random = np.random.default_rng(4)
+    times = np.arange(300) * 3 - random.integers(0, 40, 300) * (random.random(300) < 0.3)
+    events = Events(times, times * 1.0, times, "")
+    expected = [sum(1 for other in times[:i] if other > times[i]) for i in range(300)]
+    assert events.distances().tolist() == expected
+    sizes, gone = window_steps(times, 50)
+    held: list[int] = []
+    for row, time in enumerate(times.tolist()):
+        held.append(time)
+        newest = max(times[: row + 1])
+        kept = [t for t in held if t > newest - 50]
+        assert gone[row] == len(held) - len(kept)
+        assert sizes[row] == len(kept)
+        held = kept
+    edges, counts = histogram(np.array([0, 1, 2, 3, 9]))
+    assert dict(zip(edges, counts, strict=True)) == {0: 1, 1: 1, 2: 2, 4: 0, 8: 1}
+
+
+def test_evictions_match_a_loop() -> None:
+    times = np.cumsum(np.random.default_rng(5).integers(0, 30, 200))
+    leaving = evictions(times, 60)
+    held: list[int] = []
+    for row, time in enumerate(times.tolist()):
+        kept = [t for t in held if t > time - 60]
+        assert leaving[row] == len(held) - len(kept)
+        held = [*kept, time]
