@@ -65,16 +65,19 @@ def events(rng: random.Random, count: int, first: int = 0) -> list[dict[str, Any
 
 
 @contextmanager
-def serving(app: Any, socket: Path) -> Iterator[str]:
-    """Serve an application at a Unix socket, in a thread."""
-    config = uvicorn.Config(app, uds=str(socket), log_level="error", lifespan="on")
+def serving(app: Any, socket: Path | None = None) -> Iterator[str]:
+    """Serve an application at a Unix socket or at a free port of this machine, in a thread."""
+    config = uvicorn.Config(
+        app, uds=None if socket is None else str(socket), port=0, log_level="error", lifespan="on"
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1] if socket is None else 0
     try:
-        yield str(socket)
+        yield f"http://127.0.0.1:{port}" if socket is None else str(socket)
     finally:
         server.should_exit = True
         thread.join(20)

@@ -1,4 +1,8 @@
-"""A real process, killed with -9 while it takes events: nothing acknowledged is lost or doubled."""
+"""A real process, killed with -9 under load: nothing acknowledged is lost or doubled.
+
+One client sends events, another one asks. Every answer tells how much of the log it knew. In the
+end the answers are computed again from the log with `at=` and `known=`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import random
 import signal
 import threading
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,54 +20,109 @@ import pytest
 
 from slidefold.serve import Client
 from slidefold.serve.log import Log
-from tests.serve.support import FEATURES, SCHEMA, events, started
+from slidefold.serve.state import State
+from tests.serve.support import FEATURES, SCHEMA, events, settings, started
+
+GONE = (ConnectionError, http.client.HTTPException, OSError)
+
+
+@dataclass
+class Seen:
+    """What the clients saw."""
+
+    acknowledged: dict[int, dict[str, Any]] = field(default_factory=dict)
+    unsure: list[dict[str, Any]] = field(default_factory=list)  # sent, and nobody answered
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    number: int = 0
+
+    def send(self, client: Client, rows: list[dict[str, Any]]) -> None:
+        self.unsure = rows
+        client.send(rows)
+        self.acknowledged |= {event["id"]: event for event in rows}
+        self.unsure = []
+
+
+def _ask(place: str, seen: Seen, seed: int) -> None:
+    rng, client = random.Random(seed), Client(place)
+    try:
+        while True:
+            card = rng.choice("abcd")
+            answer = client.ask({"card": card})
+            assert client.position is not None
+            seen.answers.append({"card": card, "position": client.position, **answer})
+    except GONE:
+        client.close()
+
+
+def _send(place: str, seen: Seen, rng: random.Random) -> None:
+    client = Client(place)
+    try:
+        if seen.unsure:
+            seen.send(client, seen.unsure)
+        while True:
+            rows = events(rng, rng.randrange(1, 40), seen.number)
+            seen.number += len(rows)
+            seen.send(client, rows)
+    except GONE:
+        client.close()
 
 
 def check_kills(folder: Path, kills: int, seed: int) -> None:
-    rng = random.Random(seed)
-    acknowledged: dict[int, dict[str, Any]] = {}
-    unsure: list[dict[str, Any]] = []
-    number = 0
-    for _ in range(kills):
+    rng, seen, place = random.Random(seed), Seen(), str(folder / "sock")
+    for kill in range(kills):
         process = started(folder)
         stop = threading.Timer(rng.uniform(0.05, 0.4), process.send_signal, [signal.SIGKILL])
+        asking = threading.Thread(target=_ask, args=(place, seen, kill))
         stop.start()
-        client = Client(str(folder / "sock"))
-        try:
-            client.send(unsure or events(rng, 1, number))  # what was in flight is sent again
-            acknowledged |= {event["id"]: event for event in unsure}
-            unsure = []
-            while True:
-                unsure = events(rng, rng.randrange(1, 40), number)
-                number += len(unsure)
-                client.send(unsure)
-                acknowledged |= {event["id"]: event for event in unsure}
-                unsure = []
-        except (ConnectionError, http.client.HTTPException, OSError):
-            pass
-        stop.join()
+        asking.start()
+        _send(place, seen, rng)
+        for thread in (stop, asking):
+            thread.join()
         process.wait(10)
-        client.close()
     process = started(folder)
-    client = Client(str(folder / "sock"))
-    if unsure:
-        client.send(unsure)
-        acknowledged |= {event["id"]: event for event in unsure}
-    answers = {card: client.ask({"card": card}) for card in "abc"}
+    with Client(place) as client:
+        if seen.unsure:
+            seen.send(client, seen.unsure)
+        for card in "abc":
+            answer = client.ask({"card": card})
+            seen.answers.append({"card": card, "position": client.position, **answer})
     process.terminate()
     process.wait(20)
-    client.close()
-    logged = []
-    for _, data in Log(folder / "state").recover(0):
-        with pa.ipc.open_stream(data) as reader:
-            logged += reader.read_all().to_pylist()
-    ids = [event["id"] for event in logged]
+    check_log(folder / "state", seen)
+
+
+def check_log(folder: Path, seen: Seen) -> None:
+    """Compare what clients saw with the log."""
+    state, accepted, ids = State(settings(id="id")), [], []
+    for table, results in state.replay(Log(folder).recover(0)):
+        ids += table["id"].to_pylist()
+        assert results is not None
+        accepted += [
+            {**{name: row[name] for name in SCHEMA.names}, "position": state.position}
+            for row in results.to_pylist()
+            if not row["late"]
+        ]
     assert len(ids) == len({*ids}), "an event was taken twice"
-    assert acknowledged.keys() <= {*ids}, "an acknowledged event is lost"
-    live = FEATURES.live(lateness=100, emit="arrival", schema=SCHEMA)
-    for event in logged:
-        live.push(event)
-    assert answers == {card: live.ask({"card": card}) for card in "abc"}
+    assert seen.acknowledged.keys() <= {*ids}, "an acknowledged event is lost"
+    assert seen.answers
+    taken = pa.Table.from_pylist(accepted, SCHEMA.append(pa.field("position", pa.int64())))
+    newest: dict[int, int] = {}
+    latest = 0
+    for event in accepted:
+        latest = newest[event["position"]] = max(latest, event["t"])
+    marks, at = sorted(newest), 0
+    known = []
+    for answer in sorted(seen.answers, key=lambda each: each["position"]):
+        while at < len(marks) and marks[at] <= answer["position"]:
+            at += 1
+        if at:  # before the first event there is no time
+            known.append({**answer, "t": newest[marks[at - 1]]})
+    questions = pa.Table.from_pylist(
+        [{name: each[name] for name in ("t", "card", "position")} for each in known]
+    )
+    expected = FEATURES.run(taken, at=questions, known="position", asked="position")
+    for answer, right in zip(known, expected.to_pylist(), strict=True):
+        assert {name: answer[name] for name in right} == right
 
 
 def test_a_few_kills(tmp_path: Path) -> None:
@@ -71,4 +131,4 @@ def test_a_few_kills(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_many_kills(tmp_path: Path) -> None:
-    check_kills(tmp_path, 40, 7)
+    check_kills(tmp_path, 100, 7)

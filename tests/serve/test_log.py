@@ -46,9 +46,17 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert read(tmp_path) == [b"one", b"two", b"three"]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_damage_gives_a_prefix_or_is_refused(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 440), marks=pytest.mark.exhaustive)]
+)
+def test_damage_gives_a_prefix_or_is_refused(tmp_path: Path, seeds: range) -> None:
     """Cut, changed or lengthened bytes: records that come back are a prefix of what was written."""
+    for seed in seeds:
+        check_damage(tmp_path / str(seed), seed)
+
+
+def check_damage(tmp_path: Path, seed: int) -> None:
+    tmp_path.mkdir()
     rng = random.Random(seed)
     records = [rng.randbytes(rng.randrange(60)) for _ in range(rng.randrange(1, 8))]
     path = written(tmp_path / "log", records)

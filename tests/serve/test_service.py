@@ -90,7 +90,7 @@ def test_what_is_refused_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
             service.submit(wrong)
     assert service.status()["rows"] == 0
     monkeypatch.setattr(services, "MOST_WAITING", 1)
-    with service._turn:  # the writer waits for its turn
+    with service._turns:  # the writer waits for its turn
         one = {"t": 1, "card": "a", "amount": 1.0, "id": 1}
         taken = [service.submit(one)]
         while not service._waiting:  # the writer may have taken the first one

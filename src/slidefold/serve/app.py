@@ -19,10 +19,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from slidefold import __version__
-from slidefold.errors import BusyError, SlidefoldError
-from slidefold.serve.rows import ARROW, arrow_bytes, as_json, parse, table_of
+from slidefold.definition.windows import counted
+from slidefold.errors import BusyError, ColumnError, SlidefoldError, nearest
+from slidefold.serve.rows import ARROW, arrow_bytes, as_json, parse, require_value, table_of
 from slidefold.serve.service import BusyServiceError, DiskError, Service
 
+POSITION = "slidefold-position"
 LARGEST = 64 << 20  # bytes of a request
 _PARTS = (0.5, 0.99)
 
@@ -73,10 +75,10 @@ class Metrics:
 
     def latencies(self) -> dict[str, float | None]:
         """Return the median and the 99th percentile of the latest questions, in milliseconds."""
-        found = sorted(self.latest)
+        seconds = sorted(self.latest)
         return {
-            f"p{round(100 * part)}": round(1e3 * found[int(part * (len(found) - 1))], 3)
-            if found
+            f"p{round(100 * part)}": round(1e3 * seconds[int(part * (len(seconds) - 1))], 3)
+            if seconds
             else None
             for part in _PARTS
         }
@@ -85,10 +87,13 @@ class Metrics:
 def make_app(service: Service, *, token: str | None = None, largest: int = LARGEST) -> Starlette:
     """Return the application that serves a service."""
     metrics = Metrics(service)
+    on = service.settings.features.on
+    direct = all(_is_json(service.schema.field(name).type) for name in (on, *service.asked))
 
     async def events(request: Request) -> Response:
-        content, _ = parse(await _body(request, largest), request.headers.get("content-type", ""))
-        done = service.submit(content)
+        body, kind = await _body(request, largest), request.headers.get("content-type", "")
+        # Many events take milliseconds to read: questions need not wait for that.
+        done = await asyncio.to_thread(lambda: service.submit(parse(body, kind)[0]))
         return Response(as_json(await asyncio.wrap_future(done)), media_type="application/json")
 
     async def ask(request: Request) -> Response:
@@ -97,15 +102,20 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
             await _body(request, largest), request.headers.get("content-type", "")
         )
         include = request.query_params.get("include", "false") == "true"
+        if kind == "one" and not include and direct and isinstance(content, dict):
+            answer, position = service.answer(_checked(content, service))
+            metrics.asked(time.perf_counter() - start)
+            return Response(as_json(answer), 200, _at(position), "application/json")
         needed = frozenset(service.schema.names) if include else service.asked
         table = table_of(content, service.schema, needed)
-        answers = service.ask(table, include=include)
+        answers, position = service.answer(table, include=include)
         new = [name for name in service.settings.features.columns if name in answers.column_names]
         metrics.asked(time.perf_counter() - start)
         if kind == "table":
-            return Response(arrow_bytes(answers.select(new)), media_type=ARROW)
+            return Response(arrow_bytes(answers.select(new)), 200, _at(position), ARROW)
         rows = _rows(answers.select(new))
-        return Response(as_json(rows if kind == "list" else rows[0]), media_type="application/json")
+        text = as_json(rows if kind == "list" else rows[0])
+        return Response(text, 200, _at(position), "application/json")
 
     async def features(request: Request) -> Response:
         definition = service.settings.features
@@ -204,6 +214,35 @@ def _allowed(request: Request, token: str) -> bool:
     return hmac.compare_digest(given.encode(), token.encode())
 
 
+def _at(position: int) -> dict[str, str]:
+    """Return the header that tells how much of the log an answer knows."""
+    return {POSITION: str(position)}
+
+
+def _is_json(kind: Any) -> bool:
+    """Tell whether JSON has values of a type as they are."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_int64(kind) or types.is_boolean(kind))
+
+
+def _checked(question: dict[str, Any], service: Service) -> dict[str, Any]:
+    """Return a question that has the fields it needs, and no others."""
+    on = service.settings.features.on
+    for name in service.asked:
+        if name not in question:
+            raise ColumnError(f"the field {name!r} is missing").at(0)
+    for name, value in question.items():
+        if name not in service.schema.names:
+            raise ColumnError(
+                f"there is no field {name!r}{nearest(name, service.schema.names)}"
+            ).at(0)
+        if name == on or name in service.asked:
+            require_value(value, service.schema.field(name))
+    # Other fields of an event are allowed, and say nothing here.
+    asked = {name: question[name] for name in question if name in service.asked}
+    return asked if question.get(on) is None else {**asked, on: question[on]}
+
+
 def _rows(table: Any) -> list[dict[str, Any]]:
     """Return a table as one dict per row; maps become dicts."""
     columns = {}
@@ -227,10 +266,36 @@ async def _updates(request: Request, service: Service, metrics: Metrics) -> Asyn
             **status,
             "per_second": round(speed, 1),
             **metrics.latencies(),
+            "lateness": _lateness(service),
             "latest": list(service.latest)[:5],
         }
         yield b"data: " + as_json(told) + b"\n\n"
         await asyncio.sleep(1.0)
+
+
+def _lateness(service: Service) -> list[tuple[str, int]]:
+    """Return how many events came how late: the upper end of each class, and their number."""
+    on = service.settings.features.on
+    clock, _ = counted(on, pa.array([], service.schema.field(on).type))
+    return [
+        ("in order" if size == 0 else f"< {_length(2**size, clock.unit)}", service.lags[size])
+        for size in sorted(service.lags)
+    ]
+
+
+def _length(steps: int, unit: int | None) -> str:
+    """Return a number of steps as a short text.
+
+    >>> _length(2**20, 1000), _length(2**7, None)
+    ('1 s', '128')
+    """
+    if unit is None:
+        return f"{steps:,}"
+    seconds = steps * unit / 1e9
+    for size, name in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds * 1e6:.2g} us"
 
 
 def open_api(service: Service) -> dict[str, Any]:

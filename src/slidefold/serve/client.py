@@ -21,6 +21,7 @@ class Client:
     def __init__(self, place: str, *, token: str | None = None, timeout: float = 30.0) -> None:
         """Connect when the first request is made."""
         self.place, self.token, self.timeout = place, token, timeout
+        self.position: int | None = None  # of the log, as the last answer knew it
         self._connection: http.client.HTTPConnection | None = None
 
     def send(self, events: dict[str, Any] | list[dict[str, Any]]) -> dict[str, Any]:
@@ -67,6 +68,8 @@ class Client:
                 self.close()  # the server may have closed an idle connection
                 if attempt == 2 or (method == "POST" and path == "/events"):
                     raise
+        position = response.headers.get("slidefold-position")
+        self.position = None if position is None else int(position)
         found = json.loads(answer)
         if response.status >= 400:
             raise DataError(f"the service refused with {response.status}: {found['error']}")

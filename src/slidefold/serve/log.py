@@ -58,11 +58,28 @@ class Log:
                 self._continue(path, whole)
         self.next = max(after + 1, expected or 1)
 
-    def _records(self, path: Path, first: int, *, cut: bool) -> Iterator[tuple[int, bytes, int]]:
+    def read(self, after: int, until: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the records from behind `after` up to `until`, while others may be appended."""
+        for place, (first, path) in enumerate(files := self._files()):
+            if first > until or (place + 1 < len(files) and files[place + 1][0] <= after + 1):
+                continue
+            for number, data, _ in self._records(path, first, until=until):
+                if number > after:
+                    yield number, data
+
+    @property
+    def first(self) -> int | None:
+        """The number of the oldest record that may still be there."""
+        files = self._files()
+        return files[0][0] if files else None
+
+    def _records(
+        self, path: Path, first: int, *, cut: bool = False, until: int = 2**64
+    ) -> Iterator[tuple[int, bytes, int]]:
         """Yield the records of a file with the place behind each."""
         content = path.read_bytes()
         at, expected = 0, first
-        while at < len(content):
+        while at < len(content) and expected <= until:
             found = _record(content, at)
             if found is None or found[0] != expected:
                 rest = content[at:]

@@ -98,6 +98,14 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
+def require_value(value: Any, field: Any) -> None:
+    """Raise if a JSON value is not of the type of a field."""
+    if not _fits(value, field.type):
+        raise ValueTypeError(
+            f"the field {field.name!r} must be {field.type}, got {_short(value)}"
+        ).at(0)
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

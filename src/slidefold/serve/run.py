@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from slidefold.errors import PipelineError, UsageError
+from slidefold.errors import DefinitionError, PipelineError, UsageError
 from slidefold.pipeline.file import Pipeline, load
-from slidefold.pipeline.sources import tables
-from slidefold.serve.service import Service, Settings
+from slidefold.serve.follow import follow
+from slidefold.serve.service import Service
+from slidefold.serve.state import Settings
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
+# The writer gives up the interpreter after this many seconds: by default it is ten times as long,
+# which is more than a question may take.
+_SWITCH = 0.0005
 
 
 def settings_of(pipeline: Pipeline) -> Settings:
@@ -24,13 +29,23 @@ def settings_of(pipeline: Pipeline) -> Settings:
             str(pipeline.file),
             [("stream.watermark", "is missing: a service needs how late events may be")],
         )
-    return Settings(
+    served = pipeline.serving
+    settings = Settings(
         pipeline.features,
         pipeline.schema,
         lateness,
-        pipeline.event_id,
+        served.id,
         {"pipeline": pipeline.file.name},
+        pipeline.file,
+        served.late,
+        served.record,
     )
+    try:
+        settings.check()
+    except DefinitionError as error:
+        key = "features.every" if pipeline.features.slide is not None else "serve.id"
+        raise PipelineError(str(pipeline.file), [(key, str(error))]) from None
+    return settings
 
 
 def serve(
@@ -56,10 +71,12 @@ def serve(
         from slidefold.serve.app import make_app
     except ImportError as error:
         raise UsageError(f"serving needs {error.name}: pip install 'slidefold[serve]'") from None
-    pipeline = load(Path(file), writes=False, serves=True)
+    pipeline = load(Path(file), writes=False, serves=True, state=state)
+    sys.setswitchinterval(_SWITCH)
     service = Service(settings_of(pipeline), state)
-    if pipeline.source.path is not None and service.position == 0:
-        _follow(pipeline, service)
+    stop = threading.Event()
+    if pipeline.source.path is not None:
+        follow(pipeline, service, stop)
     config = uvicorn.Config(
         make_app(service, token=token),
         host=host,
@@ -72,21 +89,15 @@ def serve(
     server = uvicorn.Server(config)
     if ready is not None:
         threading.Thread(target=_tell, args=(server, service, ready), daemon=True).start()
-    server.run()
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass  # the server has stopped, and the state is saved
+    finally:
+        stop.set()
 
 
 def _tell(server: Any, service: Service, ready: Callable[[Service], None]) -> None:
     while not server.started:
         time.sleep(0.01)
     ready(service)
-
-
-def _follow(pipeline: Pipeline, service: Service) -> None:
-    """Take the events that the files of the source have."""
-
-    def refuse(row: Any) -> None:
-        service.counts["broken"] += 1
-
-    for _, table in tables(pipeline.source, pipeline.schema, refuse):
-        for first in range(0, len(table), 100_000):
-            service.submit(table.slice(first, 100_000)).result()

@@ -1,34 +1,38 @@
 """The features of one pipeline: events are logged, then folded; questions are answered at once.
 
 One thread writes. It takes the events that wait, appends them to the log with one sync of the disk,
-folds them, and then acknowledges them. Questions are answered by whoever asks, between two batches
-of the writer. A snapshot bounds what has to be folded again after a crash.
+folds them in small parts, and then acknowledges them. Questions are answered by whoever asks,
+between two parts of the writer. A snapshot bounds what has to be folded again after a crash.
 """
 
 from __future__ import annotations
 
-import json
+import subprocess
 import threading
 from collections import Counter, deque
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from slidefold.definition.rolling import Rolling
-from slidefold.errors import DataError, DefinitionError, SlidefoldError, StateError
-from slidefold.live import Live
-from slidefold.serve.log import Log, write_whole
-from slidefold.serve.rows import arrow_bytes, table_of
+from slidefold.errors import DataError, SlidefoldError
+from slidefold.live.delays import lags
+from slidefold.pipeline.sinks import json_line
+from slidefold.serve.log import Log
+from slidefold.serve.recorder import Recorder
+from slidefold.serve.rows import table_of
+from slidefold.serve.state import Reading, Settings, State, forget_old, steps
+from slidefold.serve.turns import Turns
+
+__all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
 MOST_WAITING = 200_000  # rows that may wait for the writer
-PART = 2_000  # rows that are folded before questions get their turn
+PART = 250  # rows that are folded before questions get their turn: less than a millisecond
 SNAPSHOT_BYTES = 128 << 20  # of the log, since the last snapshot
-_KEPT = 20  # of the latest late and broken rows
+_LATEST = 20  # late and broken rows that are shown
 
 
 class BusyServiceError(SlidefoldError, RuntimeError):
@@ -44,18 +48,8 @@ class _Waiting:
     """Events that wait for the writer."""
 
     table: Any
+    reading: Reading | None = None  # if they are from a file
     done: Future[dict[str, Any]] = field(default_factory=Future)
-
-
-@dataclass
-class Settings:
-    """How a pipeline is served."""
-
-    features: Rolling
-    schema: Any  # of the events
-    lateness: Any
-    id: str | None = None  # a column that names each event once
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Service:
@@ -64,24 +58,23 @@ class Service:
     def __init__(self, settings: Settings, state: Path | None = None) -> None:
         """Open the state in a folder and read what is there; without one, nothing is kept."""
         self.settings = settings
-        features = settings.features
-        if features.slide is not None:
-            raise DefinitionError("a service answers questions about keys: leave every= out")
         self.schema = settings.schema
+        features = settings.features
         walked = (name for window in features.windows for name in window.walks)
         self.asked = frozenset((*features.by, *walked, *features.row_columns)) - {features.on}
-        self.live: Live = self._fresh()
+        self.state = State(settings)
         self.counts: Counter[str] = Counter()
-        self.latest: deque[dict[str, Any]] = deque(maxlen=_KEPT)
-        self.position = 0  # the number of the last event batch that is folded
-        self._seen: dict[Any, int] = {}  # ids of events that may come again, with their times
+        self.lags: Counter[int] = Counter()  # events by how late they came, in powers of two
+        self.latest: deque[dict[str, Any]] = deque(maxlen=_LATEST)
+        self.recorder = None if settings.record is None else Recorder(settings)
+        self._newest: int | None = None
         self._waiting: deque[_Waiting] = deque()
         self._rows_waiting = 0
         self._lock = threading.Lock()  # for the queue
-        self._turn = threading.Lock()  # for the engine: the writer, or somebody who asks
+        self._turns = Turns()  # for the engine: the writer, or somebody who asks
         self._wake = threading.Condition(self._lock)
         self._closing = False
-        self.listeners: list[Callable[[], None]] = []
+        self._child: subprocess.Popen[bytes] | None = None  # writes a snapshot
         self.log: Log | None = None
         self._snapshot_at = 0
         if state is not None:
@@ -91,18 +84,17 @@ class Service:
         self._writer = threading.Thread(target=self._write, name="slidefold-writer", daemon=True)
         self._writer.start()
 
-    def _fresh(self) -> Live:
-        settings = self.settings
-        return settings.features.live(
-            lateness=settings.lateness, emit="arrival", late="side", schema=self.schema
-        )
+    @property
+    def position(self) -> int:
+        """The number of the last batch of events that is folded."""
+        return self.state.position
 
     # ---- events
 
     def submit(self, rows: Any) -> Future[dict[str, Any]]:
         """Take events, as JSON objects or as a table; the future ends when they are safe.
 
-        Raise at once if they do not fit the schema, or if too many events wait. More than 2,000
+        Raise at once if they do not fit the schema, or if too many events wait. More than 250
         events are taken in parts: if one part fails, those before it have been taken.
         """
         table = table_of(rows, self.schema, frozenset(self.schema.names))
@@ -111,13 +103,28 @@ class Service:
             row = table[on].is_null().to_pylist().index(True)
             raise DataError(f"the field {on!r} is null").at(row)
         parts = [_Waiting(table.slice(at, PART)) for at in range(0, max(len(table), 1), PART)]
+        return self._enter(parts)
+
+    def follow(self, table: Any, file: str, first: int, size: int) -> Future[dict[str, Any]]:
+        """Take the rows of a file from number `first` on; `size` is that of the file."""
+        parts = []
+        for at in range(0, max(len(table), 1), PART):
+            part = table.slice(at, PART)
+            end = at + len(part)
+            # Only the last part says that all of the file was read.
+            whole = size if end == len(table) else -1
+            parts.append(_Waiting(part, Reading(file, first + end, whole)))
+        return self._enter(parts)
+
+    def _enter(self, parts: list[_Waiting]) -> Future[dict[str, Any]]:
+        count = sum(len(part.table) for part in parts)
         with self._lock:
             if self._closing:
                 raise BusyServiceError("the service is stopping")
-            if self._rows_waiting + len(table) > MOST_WAITING and self._waiting:
+            if self._rows_waiting + count > MOST_WAITING and self._waiting:
                 raise BusyServiceError(f"{self._rows_waiting:,} events wait already")
             self._waiting.extend(parts)
-            self._rows_waiting += len(table)
+            self._rows_waiting += count
             self._wake.notify()
         return parts[0].done if len(parts) == 1 else _together([part.done for part in parts])
 
@@ -132,173 +139,187 @@ class Service:
                 self._waiting.clear()
                 self._rows_waiting = 0
             self._take(batch)
-            for listener in list(self.listeners):
-                listener()
 
     def _take(self, batch: list[_Waiting]) -> None:
         """Log events, fold them, and acknowledge them."""
-        fresh = [(each, self._without_known(each.table)) for each in batch]
+        state = self.state
+        fresh, ids = [], set[Any]()
+        for entry in batch:
+            # An id may come twice in one batch as well.
+            table = state.without_known(entry.table, ids)
+            fresh.append((entry, table))
+        number = self.position + 1
         if self.log is not None:
-            records = [arrow_bytes(table) for _, table in fresh]
             try:
-                last = self.log.append(records)
+                records = [state.record(table, entry.reading) for entry, table in fresh]
+                number = self.log.append(records) - len(records) + 1
             except OSError as error:
-                self.counts["refused"] += sum(len(each.table) for each in batch)
-                failed = DiskError(f"the events could not be written: {error.strerror}")
-                for each in batch:
-                    each.done.set_exception(failed)
+                self.counts["refused"] += sum(len(entry.table) for entry in batch)
+                failure = DiskError(f"the events could not be written: {error.strerror}")
+                for entry in batch:
+                    entry.done.set_exception(failure)
                 return
-            first = last - len(records) + 1
-        else:
-            first = self.position + 1
-        for offset, (each, table) in enumerate(fresh):
+        for entry, table in fresh:
             try:
-                late = self._fold(table)
-                self._remember(table)
+                with self._turns:
+                    results = state.fold(number, table, entry.reading)
+                self._note_lags(table)
+                late = self._note(results, number)
             except SlidefoldError as error:
                 self.counts["broken"] += len(table)
-                self.latest.appendleft(
-                    {"reason": str(error), "rows": table.slice(0, 3).to_pylist()}
+                self._show(str(error), table.slice(0, 3))
+                entry.done.set_exception(error)
+            else:
+                known = len(entry.table) - len(table)
+                self.counts["known"] += known
+                accepted = len(table) - late
+                entry.done.set_result(
+                    {"accepted": accepted, "late": late, "known": known, "position": number}
                 )
-                each.done.set_exception(error)
-                continue
-            finally:
-                self.position = first + offset
-            known = len(each.table) - len(table)
-            self.counts["events"] += len(table)
-            self.counts["known"] += known
-            self.counts["late"] += late
-            each.done.set_result(
-                {
-                    "accepted": len(table) - late,
-                    "late": late,
-                    "known": known,
-                    "position": self.position,
-                }
-            )
+            number += 1
         if self.log is not None and self.log.nbytes - self._snapshot_at > SNAPSHOT_BYTES:
-            self.snapshot()
+            self._start_snapshot()
 
-    def _fold(self, table: Any) -> int:
-        """Fold events; return how many were late. If this raises, none was folded."""
-        with self._turn:
-            found = self.live.feed(table)
-        return self._note_late(found)
+    def _note(self, results: Any, number: int, *, again: bool = False) -> int:
+        """Count folded events, and note those that were late; return how many were."""
+        flags = results["late"].combine_chunks().to_numpy(zero_copy_only=False)
+        late = int(flags.sum())
+        self.counts["events"] += len(results)
+        self.counts["late"] += late
+        events = results.select(self.schema.names)
+        if late:
+            behind = events.filter(pa.array(flags))
+            self._show("late", behind.slice(0, 5))
+            if self.settings.late is not None and not again:
+                lines = "".join(f"{json_line(row)}\n" for row in behind.to_pylist())
+                with self.settings.late.open("a", encoding="utf-8") as file:
+                    file.write(lines)
+        if self.recorder is not None:
+            accepted = events if late == 0 else events.filter(pa.array(~flags))
+            self.recorder.events(accepted, number)
+        return late
 
-    def _note_late(self, found: Any) -> int:
-        flags = found["late"]
-        count = int(pc.sum(flags).as_py() or 0)
-        if count:
-            rows = found.filter(flags).select(self.schema.names).slice(0, 5).to_pylist()
-            self.latest.appendleft({"reason": "late", "rows": rows})
-        return count
-
-    # ---- events that come again
-
-    def _without_known(self, table: Any) -> Any:
-        """Return the events whose ids have not been seen."""
-        if self.settings.id is None:
-            return table
-        keep, fresh = [], set()
-        for value in table[self.settings.id].to_pylist():
-            new = value is None or (value not in self._seen and value not in fresh)
-            fresh.add(value)
-            keep.append(new)
-        return table if all(keep) else table.filter(pa.array(keep, pa.bool_()))
-
-    def _remember(self, table: Any) -> None:
-        """Remember ids until their events would be late."""
-        if self.settings.id is None or len(table) == 0:
+    def _note_lags(self, table: Any) -> None:
+        """Count how far events were behind the newest one before them, in powers of two."""
+        if len(table) == 0:
             return
-        times = table[self.settings.features.on].cast(pa.int64()).to_pylist()
-        self._seen.update(zip(table[self.settings.id].to_pylist(), times, strict=True))
-        engine = self.live._engine
-        mark = None if engine is None else engine.watermark
-        if mark is not None and len(self._seen) > 1024:
-            self._seen = {name: t for name, t in self._seen.items() if t > mark}
+        times = steps(table[self.settings.features.on]).to_numpy()
+        before = times[0] if self._newest is None else self._newest
+        behind = lags(np.concatenate(([before], times)))[1:]
+        self._newest = max(int(before), int(times.max()))
+        sizes, counts = np.unique(np.frexp(np.maximum(behind, 0))[1], return_counts=True)
+        for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+            self.lags[size] += count
+
+    def _show(self, reason: str, rows: Any) -> None:
+        self.latest.appendleft({"reason": reason, "rows": rows.to_pylist()})
 
     # ---- questions
 
     def ask(self, rows: Any, *, include: bool = False) -> Any:
         """Answer questions: one object gives one object, a list a list, a table a table."""
-        with self._turn:
+        return self.answer(rows, include=include)[0]
+
+    def answer(self, rows: Any, *, include: bool = False) -> tuple[Any, int]:
+        """Answer questions; return how much of the log the answers know as well."""
+        if self.recorder is not None:
+            return self._recorded(rows, include)
+        with self._turns:
             self.counts["asks"] += 1 if isinstance(rows, dict) else len(rows)
-            return self.live.ask(rows, include=include)
+            return self.state.live.ask(rows, include=include), self.position
+
+    def _recorded(self, rows: Any, include: bool) -> tuple[Any, int]:
+        """Answer questions and note the answers."""
+        assert self.recorder is not None
+        on = self.settings.features.on
+        needed = frozenset(self.schema.names) if include else self.asked
+        questions = table_of(rows, self.schema, needed)
+        with self._turns:
+            self.counts["asks"] += len(questions)
+            live, position = self.state.live, self.position
+            newest = live.newest
+            times = questions[on].fill_null(pa.scalar(newest, self.schema.field(on).type))
+            if newest is not None:
+                place = self.schema.get_field_index(on)
+                questions = questions.set_column(place, self.schema.field(on), times)
+            answers = live.ask(questions, include=include)
+        if not include and newest is not None:
+            kept = [
+                n
+                for n in answers.column_names
+                if n == on or n in self.asked or n in self.settings.features.columns
+            ]
+            self.recorder.answers(answers.select(kept), position)
+        if isinstance(rows, pa.Table):
+            return answers, position
+        new = [name for name in self.settings.features.columns if name in answers.column_names]
+        given = answers.select(new).to_pylist()
+        return given[0] if isinstance(rows, dict) else given, position
 
     # ---- what is kept
 
     def snapshot(self) -> None:
         """Write the state, so that older events need not be folded again."""
         assert self.log is not None
-        with self._turn:
-            data, position, seen = self.live.to_bytes(), self.position, dict(self._seen)
-        head = json.dumps({"position": position, "seen": [[k, t] for k, t in seen.items()]})
-        encoded = head.encode()
-        write_whole(
-            self.folder / f"snapshot-{position:020d}.state",
-            len(encoded).to_bytes(8, "little") + encoded + data,
-        )
-        for path in sorted(self.folder.glob("snapshot-*.state"))[:-2]:
-            path.unlink()
-        kept = sorted(self.folder.glob("snapshot-*.state"))
-        self.log.drop(int(kept[0].stem.partition("-")[2]))
+        self._flush()
+        with self._turns:
+            self.state.save(self.folder)
+        self._snapshot_done(True)
+
+    def _start_snapshot(self) -> None:
+        """Have the state written, by another process if that can read the pipeline."""
+        assert self.log is not None
+        if self._child is not None:
+            return
         self._snapshot_at = self.log.nbytes
-        self.counts["snapshots"] += 1
+        if self.settings.file is None:
+            self.snapshot()
+            return
+        from slidefold.serve.snapshots import in_background
+
+        self._flush()
+        self._child = in_background(
+            self.settings.file, self.folder, self.position, self._snapshot_done
+        )
+
+    def _snapshot_done(self, whole: bool) -> None:
+        assert self.log is not None
+        self._child = None
+        if whole:
+            forget_old(self.folder, self.log)
+            self._snapshot_at = self.log.nbytes
+        self.counts["snapshots" if whole else "failed_snapshots"] += 1
+
+    def _flush(self) -> None:
+        if self.recorder is not None:
+            self.recorder.flush()
 
     def _recover(self, folder: Path) -> None:
-        """Load the latest snapshot that can be read, and fold the events behind it again."""
+        """Load the newest snapshot that can be read, and fold the events behind it again."""
         self.log = Log(folder)
-        snapshots = sorted(folder.glob("snapshot-*.state"), reverse=True)
-        reasons = []
-        for path in snapshots:
-            try:
-                self._load(path.read_bytes())
-                break
-            except StateError as error:
-                reasons.append(f"{path.name}: {error}")
-        else:
-            if reasons and not any(first == 1 for first, _ in self.log._files()):
-                raise StateError("; ".join(reasons))
-        for number, data in self.log.recover(self.position):
-            with pa.ipc.open_stream(data) as reader:
-                table = table_of(reader.read_all(), self.schema, frozenset(self.schema.names))
-            try:
-                self.counts["late"] += self._fold(table)
-                self._remember(table)
-                self.counts["events"] += len(table)
-            except SlidefoldError:
+        self.state.load_newest(folder, self.log)
+        for table, results in self.state.replay(self.log.recover(self.position)):
+            if results is None:
                 self.counts["broken"] += len(table)  # it failed before the crash as well
-            self.position = number
-
-    def _load(self, content: bytes) -> None:
-        size = int.from_bytes(content[:8], "little")
-        try:
-            head = json.loads(content[8 : 8 + size])
-            position, seen = int(head["position"]), {k: int(t) for k, t in head["seen"]}
-        except (ValueError, KeyError, TypeError):
-            raise StateError("the snapshot cannot be read") from None
-        self.live = Live.from_bytes(content[8 + size :], self.settings.features)
-        self.position, self._seen = position, seen
+            else:
+                self._note(results, self.position, again=True)
 
     # ---- what is going on
 
     def status(self) -> dict[str, Any]:
         """Return what the service holds and has done."""
-        with self._turn:
-            live = self.live
-            engine = live._engine
-            watermark = live.watermark
-            held = 0 if engine is None else engine.rows
-            keys = 0 if engine is None or engine.native is None else engine.native.core.keys
-            newest = None if engine is None else engine.newest
-            nbytes = live.nbytes
+        with self._turns:
+            live = self.state.live
+            held = {
+                "rows": live.rows,
+                "keys": live.keys,
+                "bytes": live.nbytes,
+                "watermark": _text(live.watermark),
+                "newest": _text(live.newest),
+            }
         return {
             "position": self.position,
-            "rows": held,
-            "keys": keys,
-            "bytes": nbytes,
-            "watermark": None if watermark is None else str(watermark),
-            "newest": newest,
+            **held,
             "waiting": self._rows_waiting,
             "log_bytes": 0 if self.log is None else self.log.nbytes,
             **{name: self.counts[name] for name in _COUNTED},
@@ -310,10 +331,19 @@ class Service:
             self._closing = True
             self._wake.notify()
         self._writer.join()
+        child = self._child
+        if child is not None:
+            child.kill()
+            child.wait()
+        self._flush()
         if self.log is not None:
             if self.position > 0:
                 self.snapshot()
             self.log.close()
+
+
+def _text(time: Any) -> str | None:
+    return None if time is None else str(time)
 
 
 def _together(parts: list[Future[dict[str, Any]]]) -> Future[dict[str, Any]]:
@@ -329,13 +359,22 @@ def _together(parts: list[Future[dict[str, Any]]]) -> Future[dict[str, Any]]:
         if failed is not None:
             whole.set_exception(failed)
             return
-        found = [part.result() for part in parts]
-        sums = {name: sum(each[name] for each in found) for name in ("accepted", "late", "known")}
-        whole.set_result({**sums, "position": found[-1]["position"]})
+        answers = [part.result() for part in parts]
+        sums = {name: sum(one[name] for one in answers) for name in ("accepted", "late", "known")}
+        whole.set_result({**sums, "position": answers[-1]["position"]})
 
     for part in parts:
         part.add_done_callback(done)
     return whole
 
 
-_COUNTED = ("events", "late", "known", "broken", "refused", "asks", "snapshots")
+_COUNTED = (
+    "events",
+    "late",
+    "known",
+    "broken",
+    "refused",
+    "asks",
+    "snapshots",
+    "failed_snapshots",
+)

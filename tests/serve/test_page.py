@@ -1,0 +1,43 @@
+"""The page of a service in a real browser: what it shows, wide and narrow, without errors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from slidefold.serve.app import make_app
+from slidefold.serve.service import Service
+from tests.serve.support import events, serving, settings
+from tests.support.browser import browser, needs_browser
+
+
+@needs_browser
+@pytest.mark.slow
+def test_the_page(tmp_path: Path) -> None:
+    service = Service(settings(about={"pipeline": "p.toml"}))
+    service.submit(events(random.Random(1), 500)).result()
+    service.submit({"t": 1, "card": "late-card", "amount": 1.0, "id": 9}).result()
+    with serving(make_app(service)) as place, browser(tmp_path) as page:
+        for width in (1400, 390):
+            page.size(width, 900, dark=width < 600)
+            page.open(f"{place}/?card=a")
+            page.wait("document.getElementById('state')?.textContent === 'live'")
+            page.wait("document.querySelector('#answer table') && document.querySelector('.tile')")
+            text = page.text()
+            for shown in ("events per second", "501", "sf.rolling", "late-card", "in order"):
+                assert shown in text, shown
+            answer = service.ask({"card": "a"})
+            assert f"spent\t{answer['spent']:g}" in text
+            assert not page.overflows
+            page.wait("!document.getElementById('history').hidden")  # it asks again by itself
+            page.picture(tmp_path / f"page-{width}.png")
+        page.run("document.querySelector('#ask input').value = 'nobody'")
+        page.run("document.querySelector('#ask button').click()")
+        page.wait("document.querySelector('#answer').innerText.includes('n\t0')")
+        service.submit({"t": 9000, "card": "a", "amount": 1.0, "id": 10}).result()
+        page.wait("document.body.innerText.includes('502')")  # it updates by itself
+        assert page.errors == []
+        assert {address.partition("/")[0] for address in page.requests} <= {"http:", "data:"}
+        assert all(place in address or address[:5] == "data:" for address in page.requests)
