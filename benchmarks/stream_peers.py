@@ -66,13 +66,10 @@ def sliding(stream: Any, length: str) -> Any:
     return stream.groupBy("k", fn.window("ts", words, "1 second")).agg(fn.sum("x").alias("s"))
 
 
-def by_key(spark: Any) -> dict[str, Callable[[Any], Any]]:
+def by_key() -> dict[str, Callable[[Any], Any]]:
     """Return the same three windows with state per key, in Spark's two Python interfaces."""
     _by_value()
     result = "ts timestamp, k long, x long, " + ", ".join(f"{name} long" for name in _LENGTHS)
-    # Use RocksDB, as `run` does.
-    store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    spark.conf.set("spark.sql.streaming.stateStore.providerClass", store)
 
     def with_state(stream: Any) -> Any:
         grouped = stream.groupBy("k")

@@ -21,6 +21,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import slidefold as sf
+from slidefold.spark.settings import STREAM_SETTINGS
 from tools.crash.processes import of_session
 
 FEATURES = sf.rolling(
@@ -131,6 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")
+        .config(map=STREAM_SETTINGS)
         .config("spark.sql.streaming.minBatchesToRetain", "5")
         .getOrCreate()
     )

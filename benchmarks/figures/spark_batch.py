@@ -90,7 +90,7 @@ def measure(sizes: Sizes) -> list[Row]:
     from pyspark.sql import SparkSession
 
     given = SparkSession.getActiveSession()
-    spark = given or _session()
+    spark = given or new_session()
     try:
         return [*_keyed(spark, sizes), *_keyless(spark, sizes)]
     finally:
@@ -99,7 +99,8 @@ def measure(sizes: Sizes) -> list[Row]:
             spark.stop()
 
 
-def _session() -> Any:
+def new_session() -> Any:
+    """Start Spark on all cores of this machine."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -132,13 +133,14 @@ def _rows(spark: Any, rows: int, keys: int) -> Any:
     return data
 
 
-def _best(make: Callable[[], Any], rounds: int) -> float:
-    best = float("inf")
+def best(make: Callable[[], Any], rounds: int) -> float:
+    """Return the best time in which a DataFrame is computed, in seconds."""
+    least = float("inf")
     for _ in range(rounds):
         start = time.perf_counter()
         make().write.format("noop").mode("overwrite").save()
-        best = min(best, time.perf_counter() - start)
-    return best
+        least = min(least, time.perf_counter() - start)
+    return least
 
 
 def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
@@ -148,12 +150,12 @@ def _keyed(spark: Any, sizes: Sizes) -> Iterator[Row]:
             # Warm up: Java keeps compiling for many queries.
             few = replace(sizes, rows=sizes.fewer[0])
             for _, _, make in _sides(spark, tables, few, "sum", keys, few.frames[0]):
-                _best(make, 6 * sizes.rounds)
+                best(make, 6 * sizes.rounds)
         for operator in sizes.operators:
             for frame in sizes.frames:
                 place: Row = {"part": "by key", "operator": operator, "keys": keys, "frame": frame}
                 for side, rows, make in _sides(spark, tables, sizes, operator, keys, frame):
-                    cost = _best(make, sizes.rounds) / rows * 1e6
+                    cost = best(make, sizes.rounds) / rows * 1e6
                     yield {**place, "side": side, "rows": rows, "us_per_row": cost}
         for table in tables.values():
             table.unpersist()
@@ -241,7 +243,7 @@ def _keyless(spark: Any, sizes: Sizes) -> Iterator[Row]:
             ("chunks", lambda d=definition: d.run(data, partitions=parts)),
             ("spark tree", lambda n=length: _over(data, "sum", n, keyed=False)),
         ):
-            cost = _best(make, sizes.rounds) / sizes.keyless_rows * 1e6
+            cost = best(make, sizes.rounds) / sizes.keyless_rows * 1e6
             yield {**place, "side": side, "us_per_row": cost}
     data.unpersist()
 

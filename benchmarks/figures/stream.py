@@ -106,7 +106,7 @@ def _measure(spark: Any, sizes: Sizes, folder: Path) -> Iterator[Row]:
             yield {"part": "keys", "x": keys, "side": side, **_middle(runs)}
         if sizes.lengths:  # a smoke test has no time for these
             few = _files(folder / f"few-{keys}", sizes.slow_rows, sizes.slow_batches, keys, 5.0)
-            for side, make in stream_peers.by_key(spark).items():
+            for side, make in stream_peers.by_key().items():
                 yield {"part": "keys", "x": keys, "side": side, **_run(spark, few, make)}
     keys = 10_000
     long = 2 * 86_400.0 / sizes.batches
@@ -207,6 +207,8 @@ def session() -> Any:
     """Return a session for streams."""
     from pyspark.sql import SparkSession
 
+    from slidefold.spark import STREAM_SETTINGS
+
     os.environ["PYSPARK_PYTHON"] = sys.executable
     cores = os.cpu_count() or 1
     builder = SparkSession.builder.master(f"local[{cores}]").appName("stream")
@@ -216,6 +218,7 @@ def session() -> Any:
         "spark.driver.memory": "4g",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+        **STREAM_SETTINGS,
     }.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -22,6 +22,8 @@ def spark() -> Iterator[Any]:
     pytest.importorskip("pyspark")
     from pyspark.sql import SparkSession
 
+    from slidefold.spark.settings import STREAM_SETTINGS
+
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -34,6 +36,7 @@ def spark() -> Iterator[Any]:
             .config("spark.driver.memory", "1g")
             .config("spark.driver.extraJavaOptions", JAVA)
             .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+            .config(map=STREAM_SETTINGS)
             .getOrCreate()
         )
     session.sparkContext.setLogLevel("ERROR")

@@ -7,8 +7,9 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
+
+from slidefold.spark.compat import from_arrow
 
 
 def as_spark(kind: Any) -> Any:
@@ -33,7 +34,7 @@ def frame(spark: Any, table: Any, partitions: int | None = None) -> Any:
     """Return a DataFrame of a table: naive timestamps as such, whatever the session says."""
     table = spark_table(table)
     schema = StructType(
-        [StructField(field.name, from_arrow_type(field.type), True) for field in table.schema]
+        [StructField(field.name, from_arrow(field.type), True) for field in table.schema]
     )
     data = spark.createDataFrame(table, schema)
     return data if partitions is None else data.repartition(partitions)

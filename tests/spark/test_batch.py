@@ -106,7 +106,25 @@ def test_a_hot_key_is_cut(spark: Any) -> None:
 
     definition = sf.rolling(on="t", by="k", s=sf.sum("x").over("5d"), f=sf.first("id").over("2d"))
     table = table_of(4000, 50, 3, hot=0.5)
-    agree(spark, [(definition, table, {"partitions": 4, "skew": 0.3})])
+    # Three hot keys, of which one is null, with middles, ranks and slides.
+    several = sf.rolling(
+        on="t",
+        by="k",
+        a=sf.sum("x").over("30d"),
+        b=sf.last("id").over(200),
+        c=sf.max("y").over("2h"),
+    )
+    ends = sf.rolling(on="t", by="k", every="1d", n=sf.count().over("3d"))
+    hot = table_of(2500, 3, 5)
+    runs: list[tuple[Any, pa.Table, dict[str, Any]]] = [
+        (definition, table, {"partitions": 4, "skew": 0.3}),
+        (several, hot, {"partitions": 4, "skew": 0.1}),
+        (ends, hot, {"partitions": 4, "skew": 0.1}),
+    ]
+    agree(spark, runs)
+    plan = several.run(frame(spark, hot), partitions=4, skew=0.1)
+    # One plan for all hot keys: chunks in proportion to their rows, two at least.
+    assert plan._jdf.queryExecution().analyzed().toString().count("Range (0, 6") == 1
     plan = definition.run(frame(spark, table), partitions=4, skew=0.3)
     assert plan._jdf.queryExecution().analyzed().toString().count("Range (0, 4") == 1
 
@@ -270,12 +288,41 @@ def test_presorted_is_verified(spark: Any) -> None:
     placed = data.repartition(2, "k")
     found = definition.run(placed.sortWithinPartitions("k", "t"), presorted=True).toArrow()
     assert_same(found, definition.run(table), definition)
-    with pytest.raises(DataError, match="presorted=True needs each key in one partition, but k="):
-        definition.run(data.repartition(2, "id"), presorted=True)
+    apart = data.repartition(2, "id").sortWithinPartitions("k", "t")
+    assert definition.run(apart, presorted=True).columns  # no job yet
+    split = "presorted=True needs each key in one partition, but k=(k\\d|null) is in two"
+    with pytest.raises(Exception, match=split):
+        definition.run(apart, presorted=True).collect()
     with pytest.raises(
         Exception, match=f"{TimeOrderError.__name__}: the data is not sorted by k and t"
     ):
         definition.run(placed.sortWithinPartitions("id"), presorted=True).collect()
+
+
+def test_presorted_without_a_key(spark: Any) -> None:
+    definition = sf.rolling(on="id", n=sf.count().over(sf.time(3)))
+    rows = spark.range(0, 100, 1, 2)
+    assert definition.run(rows.coalesce(1), presorted=True).count() == 100
+    with pytest.raises(Exception, match="presorted=True without a key needs all rows in one part"):
+        definition.run(rows, presorted=True).collect()
+    with pytest.raises(Exception, match="the data is not sorted by id: time goes back in 'id'"):
+        definition.run(rows.selectExpr("100 - id id").coalesce(1), presorted=True).collect()
+
+
+def test_presorted_after_a_rebalance_that_splits_keys(spark: Any) -> None:
+    """Spark decides while it runs where a rebalance splits, so no earlier job could tell."""
+    advisory, small = "spark.sql.adaptive.advisoryPartitionSizeInBytes", "20KB"
+    before = spark.conf.get(advisory)
+    definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(50)))
+    data = spark.range(0, 60_000, 1, 8).selectExpr("0 k", "id t", "uuid() wide", "id x")
+    data = data.hint("rebalance", "k").sortWithinPartitions("k", "t")
+    spark.conf.set(advisory, small)
+    try:
+        assert data.rdd.getNumPartitions() > 1
+        with pytest.raises(Exception, match="needs each key in one partition, but k=0 is in two"):
+            definition.run(data, presorted=True).collect()
+    finally:
+        spark.conf.set(advisory, before)
 
 
 @pytest.mark.parametrize("by", ["k", ()])
@@ -300,8 +347,9 @@ def test_the_options_are_those_of_the_functions() -> None:
         return {each.name for each in taken if each.kind is each.KEYWORD_ONLY}
 
     asked = named(run_questions) | {"at"}
-    for function in (run_batch, explain_batch):
-        assert named(function) | asked == {*OPTIONS[BATCH]}
+    assert named(run_batch) | asked == {*OPTIONS[BATCH]}
+    # `explain` selects the period before it explains the rest.
+    assert named(explain_batch) | asked | {"since", "until"} == {*OPTIONS[BATCH]}
     assert named(run_stream) == {*OPTIONS[STREAM]}
 
 
@@ -370,7 +418,8 @@ def test_explain_says_how_and_why(spark: Any) -> None:
     assert "3 scans of the input" in said
     assert "s: one folded state replaces the middle of each window" in said
     assert "c: all rows of its windows are copied" in said
-    assert "one partition, 1 scan of the input, because it is small" in long.explain(data)
+    small = "because chunks of time would cost more than they save for so little data"
+    assert small in long.explain(data)
     # The session of the tests has the limit that Spark comes with.
     assert "hint: with spark.sql.execution.arrow.maxBytesPerBatch=2147483647" in said
     total = sf.rolling(on="t", s=sf.sum("x").over("9d"))

@@ -37,6 +37,10 @@ def test_batch(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Spark: by card into" in capsys.readouterr().out
 
 
+def test_backfill(spark: Any) -> None:
+    run_page(DOCS / "backfill.md", spark, 3)
+
+
 def test_streaming(spark: Any) -> None:
     names = run_page(DOCS / "spark-streaming.md", spark, 3)
     spark.streams.removeListener(names["listener"])

@@ -13,7 +13,7 @@ import pytest
 
 import slidefold as sf
 from examples.flights import data_folder, read_flights
-from slidefold.errors import ColumnError, DefinitionError, StateError, ValueTypeError
+from slidefold.errors import ColumnError, DefinitionError, StateError, UsageError
 from slidefold.spark import Metrics, tail
 from tests.support.streams import MINUTE, Files, drain, observed, written
 from tools.crash.workload import judged
@@ -214,13 +214,27 @@ def test_what_cannot_run_is_refused_before_the_query_starts(spark: Any) -> None:
         sf.rolling(on="ts", late=sf.sum("value").over("1m")).run(stream, late="side")
     with pytest.raises(DefinitionError, match="order='input' does not work in a stream"):
         sf.rolling(on="ts", order="input", n=sf.last("value").over(2)).run(stream)
-    provider = "spark.sql.streaming.stateStore.providerClass"
-    before = spark.conf.get(provider)
-    spark.conf.set(provider, "org.example.HDFSBackedStateStoreProvider")
-    try:
-        with pytest.raises(ValueTypeError, match="needs the RocksDB state store, and the session"):
-            definition.run(stream)
-    finally:
-        spark.conf.set(provider, before)
-        if "RocksDB" not in before:
-            spark.conf.unset(provider)
+
+
+def test_settings_are_checked_and_never_changed(spark: Any) -> None:
+    from slidefold.spark.settings import CHANGELOG, PARTITIONS, PROVIDER
+
+    rate = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
+    stream = rate.withWatermark("ts", "1 minute")
+    definition = sf.rolling(on="ts", by="value", n=sf.count().over("1m"))
+    before = {name: spark.conf.get(name) for name in (PROVIDER, CHANGELOG, PARTITIONS)}
+    wrong = [
+        (PROVIDER, "org.example.HDFSBackedStateStoreProvider", UsageError, f'set."{PROVIDER}"'),
+        (CHANGELOG, "false", UserWarning, f'whole files of state: .*set."{CHANGELOG}", "true"'),
+        (PARTITIONS, "200", UserWarning, f'200 state stores for 16 .*set."{PARTITIONS}", "16"'),
+    ]
+    for name, value, error, told in wrong:
+        spark.conf.set(name, value)
+        try:
+            with pytest.raises(error, match=told):  # warnings are errors in tests
+                definition.run(stream)
+            assert spark.conf.get(name) == value
+        finally:
+            spark.conf.set(name, before[name])
+    definition.run(stream)
+    assert {name: spark.conf.get(name) for name in before} == before

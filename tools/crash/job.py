@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from slidefold.spark.settings import STREAM_SETTINGS
 from tools.crash.workload import BUCKETS, FEATURES
 
 RESULT = "result.parquet"
@@ -31,6 +32,7 @@ def session() -> Any:
         .config("spark.log.level", "OFF")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.shuffle.partitions", "2")
+        .config(map=STREAM_SETTINGS)
         .config("spark.sql.streaming.minBatchesToRetain", "4")
         .getOrCreate()
     )

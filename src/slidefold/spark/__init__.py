@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from slidefold.definition.rolling import Rolling
-from slidefold.errors import DefinitionError, ValueTypeError
-from slidefold.options import BATCH, STREAM, require_options
+from slidefold.errors import DefinitionError
+from slidefold.options import BATCH, STREAM, require_options, take_period
+from slidefold.spark.settings import STREAM_SETTINGS
 
-__all__ = ["Metrics", "explain", "run", "tail"]
+__all__ = ["STREAM_SETTINGS", "Metrics", "explain", "run", "tail"]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,12 +30,13 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
     `Rolling.run` calls this for any pyspark DataFrame class.
     """
-    _require_classic(data)
+    _require_version(data)
     require_options("run", STREAM if data.isStreaming else BATCH, options)
     if data.isStreaming:
         from slidefold.spark.stream import run_stream
 
         return run_stream(definition, data, **options)
+    period = take_period(options)
     if options.get("at") is not None:
         from slidefold.spark.questions import run_questions
 
@@ -45,28 +47,31 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
     options.pop("at", None)
     from slidefold.spark.batch import run_batch
 
-    return run_batch(definition, data, **options)
+    return run_batch(definition, data, **period, **options)
 
 
 def explain(definition: Rolling, data: Any, **options: Any) -> str:
     """Explain how each column is computed, and how the definition would run on Spark."""
-    _require_classic(data)
+    _require_version(data)
     require_options("explain", STREAM if data.isStreaming else BATCH, options)
     from slidefold.spark.types import arrow_schema
 
-    lines = [definition.explain(arrow_schema(data.schema))]
+    period = {} if data.isStreaming else take_period(options)
+    lines = [definition.explain(arrow_schema(data.schema), **period)]
     from slidefold.spark.explaining import explain_batch, explain_stream, transport
 
     explained = explain_stream if data.isStreaming else explain_batch
+    if period:
+        from slidefold.spark.backfill import history
+
+        data = history(definition, data, **period)
     on_spark = explained(definition, data, **options)
     if options.get("engine") != "spark":
         on_spark += transport(data)
     return "\n".join([*lines, *(f"Spark: {line}" for line in on_spark)])
 
 
-def _require_classic(data: Any) -> None:
-    if type(data).__module__.startswith("pyspark.sql.connect"):
-        raise ValueTypeError(
-            "expected a classic Spark session, got Spark Connect: create the session without "
-            "remote()"
-        )
+def _require_version(data: Any) -> None:
+    from slidefold.spark.compat import require_version
+
+    require_version(data.sparkSession.version, streaming=data.isStreaming)

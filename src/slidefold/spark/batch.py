@@ -16,8 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from slidefold.columns import run
+from slidefold.columns.backfill import known_period
 from slidefold.definition.rolling import Rolling
-from slidefold.errors import DataError, DefinitionError
+from slidefold.errors import DefinitionError
+from slidefold.spark.backfill import between, history
 from slidefold.spark.failures import naming_place
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
 from slidefold.spark.segments import fold_sorted
@@ -26,13 +28,12 @@ from slidefold.spark.skew import hot_keys, share_of
 from slidefold.spark.sql_windows import require_over, run_over
 from slidefold.spark.types import (
     arrow_schema,
-    conform,
     named,
     result_schema,
     sendable,
     spark_schema,
 )
-from slidefold.spark.worker import OUT_ROWS, Shipped
+from slidefold.spark.worker import Shipped, returned
 
 
 def run_batch(
@@ -45,6 +46,8 @@ def run_batch(
     presorted: bool = False,
     spill: bool | None = None,
     engine: str = "native",
+    since: Any = None,
+    until: Any = None,
 ) -> DataFrame:
     """Run a definition over a batch DataFrame.
 
@@ -53,7 +56,7 @@ def run_batch(
     a key is cut into chunks of time, "auto" or "off". `presorted` declares that all rows of a key
     lie in one partition, sorted by key and time; this is verified. `spill` sorts with Spark, which
     spills to disk, instead of in memory; the default is to do so if partitions are too large.
-    `engine="spark"` computes everything with Spark's own OVER.
+    `engine="spark"` computes everything with Spark's own OVER. `since` and `until` select a period.
     """
     if definition.order == "input":
         raise DefinitionError(
@@ -64,16 +67,21 @@ def run_batch(
         raise DefinitionError(f"expected engine 'native' or 'spark', got {engine!r}")
     given = arrow_schema(data.schema)
     results = result_schema(definition, given, types)
+    period = None
+    if since is not None or until is not None:
+        period = known_period(definition, given.field(definition.on).type, since, until)
+        data = history(definition, data, since, until)
     # Spark resolves names again and fails on dots and duplicates, so columns are numbered.
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
     if engine == "spark":
         require_over(definition, given)
         kinds = [field.dataType for field in spark_schema(results).fields[len(given) :]]
         typed = zip(run_over(definition, numbered, given), kinds, strict=True)
-        return numbered.select("*", *(column.cast(kind) for column, kind in typed)).toDF(
-            *results.names
-        )
-    task = Chunking(definition, numbered, given, results, Shipped(definition))
+        computed = numbered.select("*", *(column.cast(kind) for column, kind in typed))
+        if period is not None:
+            computed = between(computed, f"c{given.get_field_index(definition.on)}", period.results)
+        return computed.toDF(*results.names)
+    task = Chunking(definition, numbered, given, results, Shipped(definition), period)
     known = size_of(data)
     size, count = known.nbytes, known.partitions(partitions)
     hot = share_of(skew, size)
@@ -81,9 +89,11 @@ def run_batch(
         return _run_presorted(task)
     if not definition.by:
         return _run_keyless(task, known.chunks(partitions), size, spill)
-    if hot is not None and count > 1 and can_chunk(definition):
-        return _run_skewed(task, count, size, spill, hot)
-    return _run_keyed(task, count, too_large(size, count) if spill is None else spill)
+    cuts = hot is not None and count > 1 and not known.too_small(partitions)
+    spills = too_large(size, count) if spill is None else spill
+    if cuts and hot is not None and can_chunk(definition):
+        return _run_skewed(task, count, size, spills, hot)
+    return _run_keyed(task, None if known.adaptive and partitions is None else count, spills)
 
 
 def _run_keyless(task: Chunking, count: int, size: int | None, spill: bool | None) -> DataFrame:
@@ -98,26 +108,30 @@ def _run_keyless(task: Chunking, count: int, size: int | None, spill: bool | Non
 
 
 def _run_skewed(
-    task: Chunking, count: int, size: int | None, spill: bool | None, hot: tuple[float, float]
+    task: Chunking, count: int, size: int | None, spill: bool, hot: tuple[float, float]
 ) -> DataFrame:
     """Cut hot keys into chunks of time, and run all other keys by key."""
     keys = hot_keys(task.data, _key_columns(task), *hot)
     if not keys:
-        return _run_keyed(task, count, bool(spill))
+        return _run_keyed(task, count, spill)
     cold = task.data.where(~reduce(lambda a, b: a | b, keys))
-    parts = [_run_keyed(replace(task, data=cold), count, bool(spill))]
-    tasks = (replace(task, data=task.data.where(key)) for key in keys)
-    parts += [_run_keyless(hot_task, count, size, spill) for hot_task in tasks]
-    return reduce(lambda a, b: a.unionAll(b), parts)
+    rest = _run_keyed(replace(task, data=cold), count, spill)
+    hot_rows = task.data.where(reduce(lambda a, b: a | b, keys))
+    chunks = run_chunks(replace(task, data=hot_rows, hot=tuple(keys)), count, size)
+    if chunks is None:  # no hot key can be cut
+        return _run_keyed(task, count, spill)
+    return rest.unionAll(chunks)
 
 
 def _key_columns(task: Chunking) -> list[str]:
     return [f"c{task.given.get_field_index(name)}" for name in task.definition.by]
 
 
-def _run_keyed(task: Chunking, count: int, spill: bool) -> DataFrame:
+def _run_keyed(task: Chunking, count: int | None, spill: bool) -> DataFrame:
+    """Run by key; without a count Spark's adaptive execution merges small partitions."""
     keys = [task.data[name] for name in _key_columns(task)]
-    spread = task.data.repartition(count, *keys)
+    data = task.data
+    spread = data.repartition(*keys) if count is None else data.repartition(count, *keys)
     return _run_sorted(task, _sorted(task, spread)) if spill else _run_whole(task, spread)
 
 
@@ -127,30 +141,45 @@ def _sorted(task: Chunking, spread: DataFrame) -> DataFrame:
 
 
 def _run_presorted(task: Chunking) -> DataFrame:
-    """Run over the existing partitions, if no key is in two of them."""
-    keys = _key_columns(task)
+    """Run over the existing partitions; the run fails if a key is in two of them.
+
+    The check is part of the same plan, since Spark may plan another job over the same data
+    differently. It reads all columns, so that a shuffle before it is reused as it is: a rebalance
+    splits partitions by their bytes.
+    """
+    keys, data = _key_columns(task), task.data
+    maps = [name for name in data.columns if "map<" in data.schema[name].dataType.simpleString()]
+    hashed = fn.xxhash64(*(fn.map_keys(c) if c in maps else fn.col(c) for c in data.columns))
+    placed = data.select(*keys, fn.spark_partition_id().alias("place"), hashed.alias("hashed"))
+    ends = placed.groupBy(*keys).agg(
+        fn.min("place").alias("a"), fn.max("place").alias("b"), fn.max("hashed").alias("read")
+    )
     if keys:
-        placed = task.data.select(*keys, fn.spark_partition_id().alias("place"))
-        ends = placed.groupBy(*keys).agg(fn.min("place").alias("a"), fn.max("place").alias("b"))
-        split = ends.where("a <> b").first()
-        if split is not None:
-            pairs = zip(task.definition.by, split, strict=False)
-            key = ", ".join(f"{name}={value!r}" for name, value in pairs)
-            raise DataError(
-                f"presorted=True needs each key in one partition, but {key} is in two: "
-                "repartition by the key, or leave presorted out"
-            )
-    elif task.data.rdd.getNumPartitions() > 1:
-        raise DataError(
+        pairs = zip(task.definition.by, keys, strict=True)
+        names = [
+            fn.concat(fn.lit(f"{name}="), fn.coalesce(fn.col(key).cast("string"), fn.lit("null")))
+            for name, key in pairs
+        ]
+        told = fn.concat(
+            fn.lit("presorted=True needs each key in one partition, but "),
+            fn.concat_ws(", ", *names),
+            fn.lit(" is in two: repartition by the key, or leave presorted out"),
+        )
+    else:
+        told = fn.lit(
             "presorted=True without a key needs all rows in one partition: use coalesce(1), or "
             "leave presorted out"
         )
-    return _run_sorted(task, task.data)
+    split = ends.where((fn.col("a") != fn.col("b")) & fn.col("read").isNotNull())
+    fields = spark_schema(sendable(task.made)).fields
+    failed = split.select(*(fn.raise_error(told).cast(f.dataType).alias(f.name) for f in fields))
+    return _run_sorted(task, data).unionAll(named(failed, task.made.names))
 
 
 def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
     """Run a definition over each partition as a table."""
     names, sent, shipped = task.given.names, sendable(task.made), task.shipped
+    period = task.period
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch.rename_columns(names) for batch in batches]
@@ -159,7 +188,7 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
         table, definition = pa.Table.from_batches(held), shipped.load()
         with naming_place(definition, table):
             results = run(definition, table)
-        yield from conform(results, sent).to_batches(OUT_ROWS)
+        yield from returned(results, sent, period)
 
     return _mapped(task, spread, fold)
 
@@ -167,11 +196,12 @@ def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
 def _run_sorted(task: Chunking, spread: DataFrame) -> DataFrame:
     """Run a definition over sorted partitions without holding a whole partition in memory."""
     names, sent, shipped = task.given.names, sendable(task.made), task.shipped
+    period = task.period
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
         renamed = (batch.rename_columns(names) for batch in batches)
         for results in fold_sorted(shipped.load(), renamed):
-            yield from conform(results, sent).to_batches(OUT_ROWS)
+            yield from returned(results, sent, period)
 
     return _mapped(task, spread, fold)
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidefold.live.revise import REVISION
+from slidefold.live.revisions import REVISION
 from slidefold.spark.cache import Cache, Cached
 from slidefold.spark.log import Log, Logged
 

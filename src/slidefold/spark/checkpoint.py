@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
-from slidefold.live.frames import NEWEST
+from slidefold.live.lateness import NEWEST
 from slidefold.spark.engines import maker_of
 from slidefold.spark.log import DictStore, Log
 from slidefold.spark.query_identity import definition_from, digest, require_same, schema_from
@@ -49,12 +49,13 @@ def _abouts(checkpoint: str, session: SparkSession) -> Iterator[str]:
 
 
 def _has_commits(checkpoint: str, session: SparkSession) -> bool:
-    # Only Spark's JVM can access every file system that it supports.
-    jvm: Any = session._jvm
-    context: Any = session.sparkContext
-    path = jvm.org.apache.hadoop.fs.Path(checkpoint, "commits")
-    system = path.getFileSystem(context._jsc.hadoopConfiguration())
-    return bool(system.exists(path)) and len(system.listStatus(path)) > 0
+    # Spark itself reads the folder, since only it can access every file system that it supports.
+    try:
+        return bool(session.read.text(f"{checkpoint}/commits").head(1))
+    except PySparkException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False
 
 
 def _state(session: SparkSession, checkpoint: str, name: str, operator: int) -> DataFrame:

@@ -12,6 +12,7 @@ from slidefold.live.live import WHEN
 from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare, why_whole
 from slidefold.spark.sizes import (
     CHUNK_CORES,
+    Size,
     size_of,
     too_large,
 )
@@ -53,11 +54,16 @@ def explain_batch(
     known = size_of(data)
     size, count = known.nbytes, known.partitions(partitions)
     if definition.by:
-        return _keyed(definition, count, size, skew, spill)
+        return _keyed(definition, known, partitions, skew, spill)
     if not can_chunk(definition):
         return [f"{_WHOLE}, because {why_whole(definition)}"]
+    if known.too_small(partitions):
+        return [
+            f"{_WHOLE}, because chunks of time would cost more than they save for so little data; "
+            "set partitions= to use chunks"
+        ]
     if count == 1:
-        return [f"{_WHOLE}, because it is small"]
+        return [f"{_WHOLE}, because of partitions=1"]
     if (count := known.chunks(partitions)) == 1:
         return [
             f"{_WHOLE}, because chunks of time need three scans and a shuffle, which does not pay "
@@ -68,7 +74,7 @@ def explain_batch(
     prepared = prepare(task, count, size)
     if prepared is None:
         return [f"{_WHOLE}, because the data has no time at which it can be cut"]
-    return _chunks(definition, prepared)
+    return _chunks(definition, prepared[0])
 
 
 def transport(data: DataFrame) -> list[str]:
@@ -139,12 +145,13 @@ def _kept(definition: Rolling, emit: str) -> list[str]:
 
 
 def _keyed(
-    definition: Rolling, count: int, size: int | None, skew: Any, spill: bool | None
+    definition: Rolling, known: Size, partitions: int | None, skew: Any, spill: bool | None
 ) -> list[str]:
-    known = "an unknown size" if size is None else f"about {size / 1e6:.1f} MB"
+    size, count = known.nbytes, known.partitions(partitions)
+    about = "an unknown size" if size is None else f"about {size / 1e6:.1f} MB"
     sorts = too_large(size, count) if spill is None else spill
     lines = [
-        f"by {', '.join(definition.by)} into {count} partitions, {known} in total, 1 scan of the "
+        f"by {', '.join(definition.by)} into {count} partitions, {about} in total, 1 scan of the "
         "input",
         "sorted by Spark, which spills to disk, and folded batch by batch"
         if sorts
@@ -153,10 +160,14 @@ def _keyed(
     hot = share_of(skew, size)
     if hot is None:
         lines.append("no search for hot keys: skew='off', or too little data to be worth it")
+    elif known.too_small(partitions) or not can_chunk(definition):
+        why = "too little data" if can_chunk(definition) else why_whole(definition)
+        lines.append(f"hot keys are not cut into chunks of time: {why}")
     else:
         lines.append(
             f"keys with more than {hot[0]:.1%} of the rows are cut into chunks of time; a scan of "
-            f"the keys of {hot[1]:.0%} of the rows finds them"
+            f"the keys of {hot[1]:.0%} of the rows finds them, and two scans when run is called "
+            "find where to cut all of them"
         )
     return lines
 

@@ -1,4 +1,7 @@
-"""Windows without a key, or of one hot key: distributed boundary aggregation.
+"""Windows without a key, or of hot keys: distributed boundary aggregation.
+
+Hot keys are the *parts* of one run: each has cuts, segments and chunks of its own, numbered one
+after another, and all of them go through the same three scans. Data without a key is one part.
 
 1. The first scan finds the oldest and newest time and a sample of times, which give the cuts.
 2. The second scan counts the rows between cuts. If windows have middles, each partition also
@@ -11,9 +14,11 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,14 +31,16 @@ from slidefold.columns.chunked import Part, Summary, fold_chunk, modes, summariz
 from slidefold.columns.expressions import core_schema
 from slidefold.columns.layout import Layout, can_cut, needs_middles, total_counts
 from slidefold.columns.spans import LEAST, MOST, balanced_cuts
+from slidefold.definition.period import Period
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
 from slidefold.errors import DataError
-from slidefold.spark.clock import choose, steps
+from slidefold.spark.clock import choose, steps, steps_sql
 from slidefold.spark.failures import naming_place
+from slidefold.spark.labels import place
 from slidefold.spark.session_cuts import longest_gap, only_sessions, session_cuts
-from slidefold.spark.types import conform, named, sendable, spark_schema
-from slidefold.spark.worker import OUT_ROWS, Shipped
+from slidefold.spark.types import named, sendable, spark_schema
+from slidefold.spark.worker import Shipped, returned
 
 # Rows windows need row numbers: rows are counted in this many bins per chunk.
 BINS = 16
@@ -53,12 +60,32 @@ class Chunking:
     given: Any  # its Arrow schema, with the real names
     made: Any  # the Arrow schema of the results
     shipped: Shipped
+    period: Period | None = None  # the results to return; None returns all
+    hot: tuple[Column, ...] = ()  # the conditions that tell hot keys apart; empty without a key
 
     @property
     def time(self) -> Column:
         """The times as integers."""
         place = self.given.get_field_index(self.definition.on)
         return steps(f"c{place}", self.data.schema[place].dataType)
+
+    @property
+    def time_sql(self) -> str:
+        """The times as integers, as the text of an expression."""
+        place = self.given.get_field_index(self.definition.on)
+        return steps_sql(f"c{place}", self.data.schema[place].dataType)
+
+    @property
+    def marked(self) -> DataFrame:
+        """The data with the number of the part that each row belongs to."""
+        part = fn.lit(0)
+        for number, condition in enumerate(self.hot):
+            part = fn.when(condition, number).otherwise(part)
+        return self.data.select("*", part.alias("part"))
+
+    def only(self, part: int) -> Chunking:
+        """Return the task of one part."""
+        return replace(self, data=self.data.where(self.hot[part])) if self.hot else self
 
     @property
     def check(self) -> Column:
@@ -112,91 +139,128 @@ def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | Non
     return _last_pass(task, prepared)
 
 
-def prepare(task: Chunking, chunks: int, size: int | None) -> Prepared | None:
-    """Find the cuts, count rows, and summarize middles; return None if there is no cut."""
-    scanned = _scan(task, size)
-    if scanned is None:
+def prepare(task: Chunking, chunks: int, size: int | None) -> list[Prepared] | None:
+    """Find the cuts, count rows, and summarize middles of each part; None if there is no cut."""
+    scans = _scan(task, size)
+    total = sum(scan.rows for scan in scans)
+    layouts = []
+    for number, scan in enumerate(scans):
+        share = max(2, math.ceil(chunks * scan.rows / total)) if task.hot else chunks
+        layouts.append(_layout(task.only(number), scan, share))
+    if not any(layout.cuts for layout in layouts):
         return None
-    rows, oldest, newest, sample = scanned
-    clock, _ = counted(task.definition.on, pa.array([], task.given.field(task.definition.on).type))
-    windows = task.definition.windows
+    if any(map(needs_middles, layouts)):
+        return _first_pass(task, layouts, scans)
+    counted_layouts = _counted(task, layouts, scans)
+    return [
+        Prepared(layout, [{} for _ in range(layout.chunks)], scan.oldest)
+        for layout, scan in zip(counted_layouts, scans, strict=True)
+    ]
+
+
+def _layout(task: Chunking, scan: _Scan, chunks: int) -> Layout:
+    """Choose the cuts of a part; there may be none."""
+    definition = task.definition
+    clock, _ = counted(definition.on, pa.array([], task.given.field(definition.on).type))
+    windows = definition.windows
     reaches = [reach[0] for window in windows if (reach := window.reach(clock)) is not None]
-    cuts = balanced_cuts(sample, reaches, newest, chunks)
-    mode = modes(task.definition, task.given)
-    if cuts and only_sessions(task.definition):
-        gap = longest_gap(task.definition, clock)
-        cuts = session_cuts(task.data, task.time, cuts, gap)
+    cuts = balanced_cuts(scan.sample, reaches, scan.newest, chunks)
+    mode = modes(definition, task.given)
+    if only_sessions(definition):
+        if cuts:
+            cuts = session_cuts(task.data, task.time_sql, cuts, longest_gap(definition, clock))
         mode = dict.fromkeys(mode, "apart")
-    if not cuts:
-        return None
     bins: tuple[int, ...] = ()
-    if task.definition.slide is not None and task.definition.slide.in_time:
+    if definition.slide is not None and definition.slide.in_time:
         mode = dict.fromkeys(mode, "whole")
     elif any(window.last_rows for window in windows):
-        bins = tuple(balanced_cuts(sample, [], newest, BINS * chunks))
-    schema = core_schema(task.definition, task.given)
-    layout = Layout(task.definition, schema, clock, tuple(cuts), newest, mode, bins)
-    if needs_middles(layout):
-        return _first_pass(task, layout, rows, oldest)
-    layout = _counted(task, layout, rows)
-    return Prepared(layout, [{} for _ in range(layout.chunks)], oldest)
+        bins = tuple(balanced_cuts(scan.sample, [], scan.newest, BINS * chunks))
+    schema = core_schema(definition, task.given)
+    return Layout(definition, schema, clock, tuple(cuts), scan.newest, mode, bins)
 
 
-def _scan(task: Chunking, size: int | None) -> tuple[int, int, int, list[int]] | None:
-    """Return the number of rows, the oldest and the newest time, and a sample of times."""
+@dataclass(frozen=True)
+class _Scan:
+    """What the first scan tells about a part."""
+
+    rows: int
+    oldest: int
+    newest: int
+    sample: list[int]
+
+
+def _scan(task: Chunking, size: int | None) -> list[_Scan]:
+    """Find the number of rows, the oldest and newest time, and a sample of times of each part."""
     on = task.definition.on
     share = SAMPLE if size is None else min(1.0, SAMPLE_BYTES / max(size, 1))
-    times = task.data.select(task.time.alias("t"))
+    times = task.marked.select("part", task.time.alias("t"))
     # Spark does not allow rand() inside an aggregate.
-    times = times.select("t", fn.when(fn.rand(1) < share, fn.col("t")).alias("s"))
+    times = times.select("part", "t", fn.when(fn.rand(1) < share, fn.col("t")).alias("s"))
     parts = [i / 1024 for i in range(1, 1024)]
-    row = times.agg(
-        fn.count(fn.lit(1)),
-        fn.count("t"),
-        fn.min("t"),
-        fn.max("t"),
-        fn.percentile_approx("s", parts, 4096),
-    ).first()
-    assert row is not None
-    rows, known, oldest, newest, sample = row
-    if known < rows:
-        raise DataError(f"the column {on!r} is null in {rows - known} of {rows} rows")
-    if rows == 0:
-        return None
-    return rows, oldest, newest, sample or [oldest]
+    found = (times.groupBy("part") if task.hot else times.groupBy()).agg(
+        fn.count(fn.lit(1)).alias("rows"),
+        fn.count("t").alias("known"),
+        fn.min("t").alias("oldest"),
+        fn.max("t").alias("newest"),
+        fn.percentile_approx("s", parts, 4096).alias("sample"),
+    )
+    rows = found.collect()
+    lost = sum(row["rows"] - row["known"] for row in rows)
+    if lost:
+        total = sum(row["rows"] for row in rows)
+        raise DataError(f"the column {on!r} is null in {lost} of {total} rows")
+    known = {row["part"] if task.hot else 0: row for row in rows if row["rows"]}
+    if len(known) < len(task.hot):
+        raise changed(len(task.hot), len(known))
+    return [
+        _Scan(row["rows"], row["oldest"], row["newest"], row["sample"] or [row["oldest"]])
+        for _, row in sorted(known.items())
+    ]
 
 
-def _first_pass(task: Chunking, layout: Layout, rows: int, oldest: int) -> Prepared:
+def _first_pass(
+    task: Chunking, layouts: Sequence[Layout], scans: Sequence[_Scan]
+) -> list[Prepared]:
     """Summarize segments in each partition, and combine the summaries to middles."""
     definition, given, shipped = task.definition, task.given, task.shipped
     used = [given.get_field_index(name) for name in definition.used]
-    names, edges, mode = [*definition.used, "check"], layout.edges(), dict(layout.mode)
-    on = definition.on
+    names, on = list(definition.used), definition.on
+    plans = [(layout.edges(), dict(layout.mode)) for layout in layouts]
 
     def summary(batches: Iterator[Any]) -> Iterator[Any]:
-        held = [batch.rename_columns(names) for batch in batches]
+        held = list(batches)
         if not held:
             return
-        table = pa.Table.from_batches(held)
-        check = table.column(len(names) - 1)
-        table = table.remove_column(len(names) - 1)
-        part = summarize(shipped.load(), table, edges, mode), _checks(on, table, check, edges)
-        yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(part)], pa.binary())})
+        whole = pa.Table.from_batches(held)
+        part = whole.column(len(names) + 1).to_numpy()
+        found = []
+        for number, (edges, mode) in enumerate(plans):
+            own = whole if len(plans) == 1 else whole.filter(pa.array(part == number))
+            table = own.select(list(range(len(names)))).rename_columns(names)
+            checks = _checks(on, table, own.column(len(names)), edges)
+            found.append((summarize(shipped.load(), table, edges, mode), checks))
+        yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
-    data = task.data
-    if wants_order(definition, mode):
-        data = data.repartitionById(layout.chunks, _segment(task, edges))
-    columns = [*(fn.col(f"c{i}") for i in used), task.check]
+    data = task.marked
+    if any(wants_order(definition, layout.mode) for layout in layouts):
+        chunks = sum(layout.chunks for layout in layouts)
+        segments = sum(len(edges) + 1 for edges, _ in plans)
+        data = place(data, chunks, _segment(task, layouts), segments)
+    columns = [*(fn.col(f"c{i}") for i in used), task.check, fn.col("part")]
     parts = data.select(columns).mapInArrow(summary, "part binary").collect()
-    pairs = [pickle.loads(part[0]) for part in parts]
-    summaries: list[Summary] = [summary for summary, _ in pairs]
-    counts = total_counts(summaries, len(edges) + 1)
-    if sum(counts) != rows:
-        raise changed(rows, sum(counts))
-    mode.update(dict.fromkeys(_heavy(summaries), "whole"))
-    layout = replace(layout, counts=counts, mode=mode)
-    checks = [sum(hashes) for hashes in zip(*(sums for _, sums in pairs), strict=True)]
-    return Prepared(layout, layout.middles(summaries), oldest, checks)
+    loaded = [pickle.loads(part[0]) for part in parts]
+    prepared = []
+    for number, (layout, scan) in enumerate(zip(layouts, scans, strict=True)):
+        pairs = [found[number] for found in loaded]
+        summaries: list[Summary] = [summary for summary, _ in pairs]
+        counts = total_counts(summaries, len(plans[number][0]) + 1)
+        if sum(counts) != scan.rows:
+            raise changed(scan.rows, sum(counts))
+        mode = {**layout.mode, **dict.fromkeys(_heavy(summaries), "whole")}
+        done = replace(layout, counts=counts, mode=mode)
+        checks = [sum(hashes) for hashes in zip(*(sums for _, sums in pairs), strict=True)]
+        prepared.append(Prepared(done, done.middles(summaries), scan.oldest, checks))
+    return prepared
 
 
 def _checks(on: str, table: Any, check: Any, edges: Sequence[int]) -> list[int]:
@@ -208,20 +272,29 @@ def _checks(on: str, table: Any, check: Any, edges: Sequence[int]) -> list[int]:
     return [int(total) for total in totals]
 
 
-def _counted(task: Chunking, layout: Layout, rows: int) -> Layout:
+def _counted(task: Chunking, layouts: Sequence[Layout], scans: Sequence[_Scan]) -> list[Layout]:
     """Count the rows of each segment, which is enough if no window has a middle."""
-    edges = layout.edges()
-    counts = [0] * (len(edges) + 1)
-    for segment, count in task.data.groupBy(_segment(task, edges)).count().collect():
+    counts = [0] * sum(len(layout.edges()) + 1 for layout in layouts)
+    for segment, count in task.marked.groupBy(_segment(task, layouts)).count().collect():
         counts[segment] = count
-    if sum(counts) != rows:
-        raise changed(rows, sum(counts))
-    return replace(layout, counts=tuple(counts))
+    found, first = [], 0
+    for layout, scan in zip(layouts, scans, strict=True):
+        own = tuple(counts[first : first + len(layout.edges()) + 1])
+        first += len(own)
+        if sum(own) != scan.rows:
+            raise changed(scan.rows, sum(own))
+        found.append(replace(layout, counts=own))
+    return found
 
 
-def _segment(task: Chunking, edges: Sequence[int]) -> Column:
-    """Return the number of a row's segment."""
-    return choose(task.time, edges, list(range(len(edges) + 1)))
+def _segment(task: Chunking, layouts: Sequence[Layout]) -> Column:
+    """Return the number of a row's segment, counted through all parts."""
+    trees, first = [], 0
+    for layout in layouts:
+        edges = layout.edges()
+        trees.append((edges, list(range(first, first + len(edges) + 1))))
+        first += len(edges) + 1
+    return choose("part", task.time_sql, trees)
 
 
 def _heavy(summaries: Sequence[Summary]) -> set[Any]:
@@ -242,13 +315,17 @@ def changed(before: int, now: int) -> DataError:
     )
 
 
-def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
-    layout, middles, shipped = prepared.layout, prepared.middles, task.shipped
-    spans, own = layout.spans(), layout.own_counts()
-    parts = [
-        pickle.dumps(({path: chunks[i] for path, chunks in spans.items()}, middles[i]))
-        for i in range(layout.chunks)
-    ]
+def _last_pass(task: Chunking, prepared: Sequence[Prepared]) -> DataFrame:
+    shipped = task.shipped
+    parts: list[bytes] = []
+    own: list[int] = []
+    for one in prepared:
+        spans = one.layout.spans()
+        own += one.layout.own_counts()
+        parts += [
+            pickle.dumps(({path: chunks[i] for path, chunks in spans.items()}, one.middles[i]))
+            for i in range(one.layout.chunks)
+        ]
 
     def fold(chunk: int, table: Any) -> Any:
         definition = shipped.load()
@@ -266,22 +343,24 @@ def _last_pass(task: Chunking, prepared: Prepared) -> DataFrame:
     return _sent(task, prepared, fold)
 
 
-def _run_slides(task: Chunking, prepared: Prepared) -> DataFrame:
+def _run_slides(task: Chunking, prepared: Sequence[Prepared]) -> DataFrame:
     """Run `every=` a duration: a chunk computes the window ends between its cuts."""
-    shipped, bounds = task.shipped, [LEAST, *prepared.layout.cuts, MOST]
+    shipped = task.shipped
+    bounds = [ends for one in prepared for ends in pairwise([LEAST, *one.layout.cuts, MOST])]
 
     def fold(chunk: int, table: Any) -> Any:
         definition = shipped.load()
         with naming_place(definition, table):
             results = run(definition, table)
         _, ends = counted("window_end", results["window_end"].combine_chunks())
-        own = (ends >= bounds[chunk]) & ((ends < bounds[chunk + 1]) | (chunk == len(bounds) - 2))
+        low, high = bounds[chunk]
+        own = (ends >= low) & ((ends < high) | (high == MOST))
         return results.filter(pa.array(own))
 
     return _sent(task, prepared, fold)
 
 
-def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
+def _run_apart(task: Chunking, prepared: Sequence[Prepared]) -> DataFrame:
     """Run chunks that are independent of each other."""
     shipped = task.shipped
 
@@ -293,15 +372,26 @@ def _run_apart(task: Chunking, prepared: Prepared) -> DataFrame:
     return _sent(task, prepared, fold)
 
 
-def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -> DataFrame:
+def _sent(
+    task: Chunking, prepared: Sequence[Prepared], fold: Callable[[int, Any], Any]
+) -> DataFrame:
     """Send each row to its chunks, one chunk per partition, add a marker, and fold each chunk."""
-    layout, oldest = prepared.layout, prepared.oldest
-    names, on, newest = task.given.names, task.definition.on, layout.newest
-    sent = sendable(task.made)
-    goes, counts = layout.targets(), layout.counts
-    assert counts is not None
-    expected = _per_chunk(counts, goes, layout.chunks)
-    checks = None if prepared.checks is None else _per_chunk(prepared.checks, goes, layout.chunks)
+    names, on = task.given.names, task.definition.on
+    sent, period = sendable(task.made), task.period
+    trees: list[tuple[list[int], list[list[int]]]] = []
+    expected: list[int] = []
+    checks: list[int] | None = []
+    bounds: list[tuple[int, int]] = []
+    for one in prepared:
+        layout, goes, first = one.layout, one.layout.targets(), len(expected)
+        assert layout.counts is not None
+        trees.append((layout.edges(), [[first + chunk for chunk in to] for to in goes]))
+        expected += _per_chunk(layout.counts, goes, layout.chunks)
+        bounds += [(one.oldest, layout.newest)] * layout.chunks
+        if one.checks is None:
+            checks = None
+        elif checks is not None:
+            checks += _per_chunk(one.checks, goes, layout.chunks)
 
     def fold_batches(batches: Iterator[Any]) -> Iterator[Any]:
         held = list(batches)
@@ -309,25 +399,26 @@ def _sent(task: Chunking, prepared: Prepared, fold: Callable[[int, Any], Any]) -
         table = _received(held, names, on)
         if len(table) != expected[chunk]:
             raise changed(expected[chunk], len(table))
-        if not _inside(table, on, oldest, newest):
+        if not _inside(table, on, *bounds[chunk]):
             raise changed_times(on)
         if checks is not None and (_total(held, len(names) + 1) - checks[chunk]) % (1 << 64):
             raise DataError(
                 "the input changed between scans: rows have other values; cache or write it first"
             )
-        yield from conform(fold(chunk, table), sent).to_batches(OUT_ROWS)
+        yield from returned(fold(chunk, table), sent, period)
 
-    chosen = choose(task.time, layout.edges(), goes)
+    chosen = choose("part", task.time_sql, trees)
     more = [] if checks is None else [task.check]
-    rows = task.data.select("*", fn.explode(chosen).alias("chunk"), *more)
+    own = [fn.col(name) for name in task.data.columns]
+    rows = task.marked.select(*own, fn.explode(chosen).alias("chunk"), *more)
     fields = task.data.schema.fields
-    numbers = task.data.sparkSession.range(0, layout.chunks, 1, 1)
+    numbers = task.data.sparkSession.range(0, len(expected), 1, 1)
     markers = numbers.select(
         *(fn.lit(None).cast(field.dataType).alias(field.name) for field in fields),
         fn.col("id").cast("int").alias("chunk"),
         *(fn.lit(0).cast("long").alias("check") for _ in more),
     )
-    spread = rows.unionAll(markers).repartitionById(layout.chunks, fn.col("chunk"))
+    spread = place(rows.unionAll(markers), len(expected), fn.col("chunk"), len(expected))
     return named(spread.mapInArrow(fold_batches, spark_schema(sent)), task.made.names)
 
 

@@ -1,12 +1,16 @@
-"""Bucket labels that spread evenly over any number of partitions.
+"""Integers that Spark hashes to chosen partitions.
 
 Spark sends a row of group g to the partition `pmod(murmur3(g), partitions)`. For one 32-bit integer
 that hash is a bijection, so it can be inverted: the label of bucket i is the integer whose hash is
 i, and bucket i lies on partition `i % partitions`. Labels do not depend on the number of
-partitions, which a checkpoint pins and a session may have changed.
+partitions, which a checkpoint pins and a session may have changed. `place` sends rows to partitions
+in the same way, since `repartitionById` needs Spark 4.1.
 """
 
 from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
 
 _MASK = 0xFFFFFFFF
 _SEED = 42  # Spark's
@@ -48,6 +52,12 @@ def label(bucket: int) -> int:
     k = _rotate(h, 32 - 13) ^ _SEED
     k = _rotate(k * pow(_C2, -1, 1 << 32) & _MASK, 32 - 15)
     return _signed(k * pow(_C1, -1, 1 << 32) & _MASK)
+
+
+def place(data: DataFrame, partitions: int, number: Column, numbers: int) -> DataFrame:
+    """Send each row to the partition `number % partitions`; numbers are less than `numbers`."""
+    labels = fn.array(*(fn.lit(label(i)) for i in range(numbers)))
+    return data.repartition(partitions, fn.element_at(labels, number + 1))
 
 
 def _rotate(value: int, by: int) -> int:

@@ -25,6 +25,7 @@ from slidefold.definition.windows import counted
 from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
 from slidefold.live.known import answer_known, require_known
 from slidefold.spark.clock import steps
+from slidefold.spark.labels import place
 from slidefold.spark.sizes import size_of
 from slidefold.spark.skew import hot_keys, share_of
 from slidefold.spark.types import (
@@ -68,7 +69,12 @@ def run_questions(
     types: Mapping[str, Any] | None = None,
     skew: Any = "auto",
 ) -> DataFrame:
-    """Run a definition over events, at the times and keys of questions."""
+    """Run a definition over events, at the times and keys of questions.
+
+    `known` names a column of the events with their arrival times: an event counts only if it had
+    arrived by the question's time, or by the time in the column that `asked` names. `lateness` is
+    for tables in process only. `partitions`, `types` and `skew` are those of a batch.
+    """
     require_questions(definition)
     if definition.order == "input":
         raise DefinitionError(
@@ -239,7 +245,7 @@ def _run_chunks(both: _Both, count: int) -> DataFrame | None:
     )
     chosen = fn.when(fn.col(ASKS), own).otherwise(held)
     spread = both.data.withColumn(CHUNK, fn.explode(chosen))
-    return _run(both, spread.repartitionById(len(cuts) + 1, fn.col(CHUNK)))
+    return _run(both, place(spread, len(cuts) + 1, fn.col(CHUNK), len(cuts) + 1))
 
 
 def _choice(time: Column, ranges: list[tuple[int, int]]) -> Column:

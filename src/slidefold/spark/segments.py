@@ -86,7 +86,7 @@ class _Keys:
         definition = self.definition
         codes, _ = group_numbers(table, definition.by)
         if codes is None:
-            return np.array([0])
+            codes = np.zeros(len(table), np.int64)
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         if new:
             self._verify(table, codes, starts)
@@ -156,7 +156,5 @@ def _key(value: Any) -> Any:
 
 def _not_sorted(definition: Rolling, key: tuple[Any, ...], what: str) -> TimeOrderError:
     text = ", ".join(f"{name}={value!r}" for name, value in zip(definition.by, key, strict=True))
-    return TimeOrderError(
-        f"the data is not sorted by {', '.join(definition.by)} and {definition.on}: "
-        f"{text or 'time'} {what}"
-    )
+    order = " and ".join(filter(None, (", ".join(definition.by), definition.on)))
+    return TimeOrderError(f"the data is not sorted by {order}: {text or 'time'} {what}")

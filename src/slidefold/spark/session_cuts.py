@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
 
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.clock import Clock
 from slidefold.spark.clock import choose
+from slidefold.spark.labels import place
 
 
 def only_sessions(definition: Rolling) -> bool:
@@ -28,10 +30,10 @@ def longest_gap(definition: Rolling, clock: Clock) -> int:
     return max(window.silence(clock) or 0 for window in definition.windows)
 
 
-def session_cuts(data: DataFrame, time: Column, cuts: Sequence[int], gap: int) -> list[int]:
+def session_cuts(data: DataFrame, time: str, cuts: Sequence[int], gap: int) -> list[int]:
     """Move each cut to the start of the next session; a cut without one is dropped."""
-    chunk = choose(time, cuts, list(range(len(cuts) + 1)))
-    placed = data.select(time.alias("t"), chunk.alias("chunk"))
+    chunk = choose("0", time, [(cuts, list(range(len(cuts) + 1)))])
+    placed = data.select(fn.expr(time).alias("t"), chunk.alias("chunk"))
 
     def starts(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch for batch in batches if len(batch)]
@@ -41,5 +43,5 @@ def session_cuts(data: DataFrame, time: Column, cuts: Sequence[int], gap: int) -
             later = np.flatnonzero(passed > np.uint64(gap))[:1] + 1
             yield pa.record_batch({"start": pa.array(times[later])})
 
-    spread = placed.repartitionById(len(cuts) + 1, "chunk")
+    spread = place(placed, len(cuts) + 1, fn.col("chunk"), len(cuts) + 1)
     return sorted(row[0] for row in spread.mapInArrow(starts, "start long").collect())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from slidefold.errors import DataError, SlidefoldError, UsageError
+from slidefold.spark.settings import STREAM_SETTINGS
 
 # The last line of a Python error in a worker, as Spark quotes it.
 _SENTENCE = re.compile(r"slidefold\.errors\.\w+: (.+)")
@@ -70,6 +71,7 @@ def start(master: str, log: Path) -> Any:
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        **STREAM_SETTINGS,
     }
     if master.startswith("local"):
         # Two are enough on one machine: a stream opens a store and a worker for each per batch.

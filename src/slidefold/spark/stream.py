@@ -13,13 +13,13 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.engine import Engine
-from slidefold.live.revise import REVISION
+from slidefold.live.revisions import REVISION
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
 from slidefold.spark.checkpoint import require_checkpoint_of
@@ -27,15 +27,13 @@ from slidefold.spark.labels import label
 from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
 from slidefold.spark.query_identity import describe
+from slidefold.spark.settings import require_stream_settings
 from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
 
 # Independent of the cluster: it is part of the state, and must be the same after a restart.
 BUCKETS = 16
 _LATE = ("drop", "side")
 _DELAY = "spark.watermarkDelayMs"
-_STORE = "spark.sql.streaming.stateStore."
-_ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_CHANGELOG = _STORE + "rocksdb.changelogCheckpointing.enabled"
 
 
 def run_stream(
@@ -54,19 +52,21 @@ def run_stream(
 ) -> DataFrame:
     """Run a definition over a streaming DataFrame, and return a streaming DataFrame.
 
-    `emit` decides when results are emitted. `late` decides what happens to rows at or before the
-    watermark. `buckets` is the number of parts that the keys are hashed into: as many tasks can
-    run at once, and it cannot change while a checkpoint is in use. The counts of a batch are in
-    the query's progress, under the name `metrics`. `initial` is a batch DataFrame of earlier rows
-    that windows start with; rows of the stream up to its newest time are late. `checkpoint` is the
-    folder that the query will use: if it belongs to another definition, it is refused here
-    instead of in the first batch.
+    `emit` decides when results are emitted. `id` names the columns that identify a row, for results
+    that are revised. `late` decides what happens to rows at or before the watermark. `buckets` is
+    the number of parts that the keys are hashed into: as many tasks can run at once, and it cannot
+    change while a checkpoint is in use. `cache_bytes` limits the memory of the engines in one
+    worker; 0 turns the cache off. `types` are the Spark types of results that are Python objects.
+    The counts of a batch are in the query's progress, under the name `metrics`. `initial` is a
+    batch DataFrame of earlier rows that windows start with; rows of the stream up to its newest
+    time are late. `checkpoint` is the folder that the query will use: if it belongs to another
+    definition, it is refused here instead of in the first batch.
     """
     given = arrow_schema(data.schema)
     count = bucket_count(definition, buckets)
     job = job_of(definition, given, count, emit, id, late, cache_bytes, types)
     _require_watermark(data, definition.on)
-    _prepare(data.sparkSession)
+    require_stream_settings(data.sparkSession, count)
     if checkpoint is not None:
         require_checkpoint_of(job.about, checkpoint, data.sparkSession)
     result = job.result
@@ -193,19 +193,3 @@ def _with_lateness(schema: Any) -> Any:
                 f"late='side' adds the column {name!r}, which exists already: rename it"
             )
     return schema.append(pa.field(LATE, pa.bool_())).append(pa.field(REASON, pa.string()))
-
-
-def _prepare(session: SparkSession) -> None:
-    """Set the state store that transformWithState needs; refuse a session with another one."""
-    # Only explicit settings: defaults may be replaced.
-    chosen = dict(session.conf.getAll)
-    provider = chosen.get(_STORE + "providerClass")
-    if provider is not None and provider != _ROCKS:
-        raise ValueTypeError(
-            f"the stream needs the RocksDB state store, and the session uses {provider}: unset "
-            f"{_STORE}providerClass"
-        )
-    if str(chosen.get(_CHANGELOG, "true")).lower() != "true":
-        raise ValueTypeError(f"the stream needs {_CHANGELOG}=true, got false: unset it")
-    session.conf.set(_STORE + "providerClass", _ROCKS)
-    session.conf.set(_CHANGELOG, "true")

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_string
 
 from slidefold.columns import run
 from slidefold.definition.operators import Over, UserOperator
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import DataError, DefinitionError, ValueTypeError
+from slidefold.spark.compat import from_arrow, to_arrow
 
 _WIDER = {
     pa.uint8(): pa.int16(),
@@ -36,7 +36,7 @@ def arrow_schema(schema: StructType) -> Any:
     fields = []
     for field in schema.fields:
         try:
-            kind = to_arrow_type(field.dataType, timezone="UTC")
+            kind = to_arrow(field.dataType)
         except PySparkTypeError:
             raise ValueTypeError(
                 f"the type {field.dataType.simpleString()} of the column {field.name!r} has no "
@@ -107,7 +107,7 @@ def _declared_type(name: str, given: Any) -> Any:
         return given
     try:
         kind = given if isinstance(given, DataType) else _parse_datatype_string(str(given))
-        return to_arrow_type(kind, timezone="UTC")
+        return to_arrow(kind)
     except Exception:
         raise DefinitionError(
             f"expected a Spark type such as 'double' for {name!r}, got {given!r}"
@@ -144,7 +144,7 @@ def spark_schema(schema: Any) -> StructType:
     fields = []
     for field in schema:
         try:
-            fields.append(StructField(field.name, from_arrow_type(field.type), field.nullable))
+            fields.append(StructField(field.name, from_arrow(field.type), field.nullable))
         except PySparkTypeError:
             raise ValueTypeError(
                 f"the column {field.name!r} would be {field.type}, which Spark does not support"

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from pyspark import cloudpickle
 
+from slidefold.columns.backfill import kept
+from slidefold.definition.period import Period
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import OperatorError
+from slidefold.spark.types import conform
 
 # Rows per batch that goes back to Spark: many enough to be cheap, few enough for large rows.
 OUT_ROWS = 1 << 16
+
+
+def returned(results: Any, schema: Any, period: Period | None) -> Iterator[Any]:
+    """Yield the results of a period, or all of them, in batches for Spark."""
+    if period is not None:
+        results = kept(results, period)
+    yield from conform(results, schema).to_batches(OUT_ROWS)
 
 
 class Shipped:
