@@ -2,11 +2,15 @@
 
 Generates a month of card payments, some of them with stolen cards, computes features of each card
 as known before each payment, and shows that a simple score of these features finds the fraud.
+Then it computes the features at the times of a table of labels, over the payments that had arrived
+by then, and compares them with what a service has answered at these moments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isclose
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -74,6 +78,46 @@ def payments(seed: int = 7) -> pa.Table:
     return pa.table(columns).sort_by([("at", "ascending"), ("card", "ascending")])
 
 
+def arriving(table: pa.Table, seed: int = 8) -> pa.Table:
+    """Return the payments as they reach a service: most after seconds, some after hours."""
+    random = np.random.default_rng(seed)
+    offline = random.random(table.num_rows) < 0.05
+    seconds = np.where(
+        offline, random.exponential(7200, len(offline)), random.exponential(2, len(offline))
+    )
+    arrived = table["at"].to_numpy() + (seconds * 1e6).astype("m8[us]")
+    return table.append_column("arrived", pa.array(arrived)).sort_by("arrived")
+
+
+def labelled(table: pa.Table, seed: int = 9) -> pa.Table:
+    """Return the payments that somebody has judged: all frauds, and some others."""
+    judged = np.array(table["fraud"]) | (np.random.default_rng(seed).random(table.num_rows) < 0.02)
+    return table.filter(pa.array(judged)).select(["at", "card", "amount", "city", "fraud"])
+
+
+def answers(events: pa.Table, labels: pa.Table) -> list[dict[str, Any]]:
+    """Return what a service answers at the time of each label, from the payments it has by then."""
+    service = FEATURES.live(
+        lateness="30d", emit="arrival", schema=events.drop_columns(["arrived"]).schema
+    )
+    waiting = events.to_pylist()
+    served = []
+    for label in labels.to_pylist():
+        while waiting and waiting[0]["arrived"] <= label["at"]:
+            payment = waiting.pop(0)
+            del payment["arrived"]
+            service.push(payment)
+        served.append(service.ask(label))
+    return served
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Tell whether two features are equal; sums of floats may differ in their last digits."""
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(one == other)
+
+
 def with_share(table: pa.Table) -> pa.Table:
     """Add the share of the favourite merchant, which is in a list and so not in an expression."""
     most = pc.struct_field(pc.list_element(table["favourite"].combine_chunks(), 0), "count")
@@ -123,6 +167,19 @@ def main() -> None:
     print(f"Of the {len(top)} payments with the highest scores, {stolen[top].sum()} are fraud;")
     caught = len(set(np.array(table["card"])[top[stolen[top]]]))
     print(f"{caught} of the {STOLEN} stolen cards are among them.")
+
+    events, labels = arriving(table), labelled(table)
+    training = FEATURES.run(events, at=labels, known="arrived").to_pylist()
+    served = answers(events, labels)
+    same = sum(
+        all(equal(row[name], answer[name]) for name in FEATURES.columns)
+        for row, answer in zip(training, served, strict=True)
+    )
+    print(f"\nFeatures at {labels.num_rows} labels, over the payments that had arrived by then:")
+    print(f"{same} of {len(served)} rows are what the service has answered.")
+    late = FEATURES.run(events, at=labels).to_pylist()
+    other = sum(row["n_30d"] != answer["n_30d"] for row, answer in zip(late, served, strict=True))
+    print(f"Without known= the model would learn {other} counts that no service could have known.")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slidefold.errors import DefinitionError
-from slidefold.options import IN_PROCESS, require_options
+from slidefold.options import IN_PROCESS, require_options, take_period
+from slidefold.pictures import Explanation
 
 if TYPE_CHECKING:
     from slidefold.definition.rolling import Rolling
@@ -22,6 +23,7 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
         return run_spark(definition, data, **options)
     require_options("run", IN_PROCESS, options)
+    period = take_period(options)
     if options.get("at") is not None:
         from slidefold.live.known import run_questions
 
@@ -30,6 +32,10 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
         if options.pop(name, None) is not None:
             raise DefinitionError(f"{name}= needs at=, the table of questions")
     options.pop("at", None)
+    if period:
+        from slidefold.columns.backfill import run_period
+
+        return run_period(definition, data, **period, **options)
     from slidefold.columns import run as run_columns
 
     return run_columns(definition, data, **options)
@@ -53,9 +59,15 @@ def explain(definition: Rolling, data: Any = None, **options: Any) -> str:
 
     schema = None if data is None else schema_of(data, definition.used)
     at = options.get("at")
-    plan = str(plan_of(definition, schema, by_frame=at is not None))
+    period = take_period(options)
+    planned = plan_of(definition, schema, by_frame=at is not None)
+    plan = str(planned)
+    if period:
+        from slidefold.columns.backfill import explain_period
+
+        plan += f"\n{explain_period(definition, data, **period)}"
     if at is None:
-        return plan
+        return Explanation(plan, planned._repr_html_())
     from slidefold.columns.questions import asked_columns, require_questions
 
     require_questions(definition)
@@ -67,6 +79,29 @@ def explain(definition: Rolling, data: Any = None, **options: Any) -> str:
             "over those that had arrived"
         )
     return f"{plan}\nat= reads {read} of the questions: {how}"
+
+
+def lateness(definition: Rolling, data: Any, **options: Any) -> Any:
+    """Return what each of several latenesses would lose and change."""
+    from slidefold.live.delays import study_lateness
+
+    return study_lateness(definition, _in_process(data, "lateness"), **options)
+
+
+def why(definition: Rolling, data: Any, row: Any, column: str, **options: Any) -> Any:
+    """Return the events that one value is made of."""
+    from slidefold.columns.why import rows_behind
+
+    return rows_behind(definition, _in_process(data, "why"), row, column, **options)
+
+
+def _in_process(data: Any, function: str) -> Any:
+    if is_spark(data):
+        raise DefinitionError(
+            f"{function} reads tables in this process: pass a part of the data, such as "
+            "df.where(...).toArrow()"
+        )
+    return data
 
 
 def is_spark(data: object) -> bool:

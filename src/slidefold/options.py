@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from slidefold.errors import DefinitionError, nearest
 
 # Keyed by kind of data. The Spark options are here too, so that they are known without pyspark.
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "data in this process": ("threads", "at", "known", "asked", "lateness"),
+    "data in this process": ("threads", "at", "known", "asked", "lateness", "since", "until"),
     "Spark DataFrames": (
         "partitions",
         "types",
@@ -20,6 +21,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "known",
         "asked",
         "lateness",
+        "since",
+        "until",
     ),
     "Spark streams": (
         "emit",
@@ -55,3 +58,19 @@ def require_options(function: str, kind: str, given: Iterable[str]) -> None:
             )
         near = nearest(name, takes, "{}=")
         raise DefinitionError(f"{function} has no {name}={near or f'; {hint}'}")
+
+
+def take_period(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove `since` and `until` from options and return those that are given.
+
+    >>> take_period({"since": 3, "until": None, "threads": 2})
+    {'since': 3}
+    """
+    given = {name: options.pop(name, None) for name in ("since", "until")}
+    period = {name: value for name, value in given.items() if value is not None}
+    if period and options.get("at") is not None:
+        raise DefinitionError(
+            f"{next(iter(period))}= selects rows of the data, and at= gives one result per "
+            "question: filter the questions instead"
+        )
+    return period

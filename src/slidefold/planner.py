@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from html import escape
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidefold import _native
+from slidefold import _native, pictures
 from slidefold.definition.expressions.nodes import Column, Node, Written
 from slidefold.definition.operators import Operator, UserOperator, require_events
 from slidefold.definition.operators.over import EVENT_ALGORITHMS, require_algorithm
@@ -35,6 +36,7 @@ _COST = {
     "daba": "5 combines per step on average, 8 at worst",
     "daba_lite": "4 combines per step on average, 6 at worst",
     "flat_fat": "O(log n) combines per step",
+    "b_int": "O(log n) combines per step",
     "flat_fit": "3 combines per step on average, n at worst",
     "slick_deque": "fewer than 2 comparisons per step on average, n at worst",
     "fiba": "O(log d) combines per step on average for an event d places late; O(1) in order",
@@ -65,6 +67,22 @@ class Plan:
             f"  cost:      {_COST.get(self.algorithm, 'see its page')}\n"
             f"  keeps:     {self._kept()}, {state} bytes per state"
         )
+
+    def _repr_html_(self) -> str:
+        return self.html(())
+
+    def html(self, more: Sequence[tuple[str, str]]) -> str:
+        """Return the plan as a table for notebooks, with more lines of a name and a text."""
+        extent, state = self.window.extent(), self.operator.traits.state_bytes
+        picture = pictures.bar(extent, pictures.scales([extent])[extent.axis])
+        lines = [
+            ("window", f"{picture} {pictures.code(self.window.text('right'))}"),
+            ("algorithm", f"{pictures.code(self.algorithm)}, because {escape(self.reason)}"),
+            ("cost", escape(_COST.get(self.algorithm, "see its page"))),
+            ("keeps", f"{escape(self._kept())}, {state} bytes per state"),
+            *((name, escape(text)) for name, text in more),
+        ]
+        return pictures.table(pictures.code(str(self.operator)), ("", ""), lines)
 
     def _kept(self) -> str:
         kept = self.window.retention()
@@ -196,6 +214,26 @@ class TablePlan:
                 f"  keeps:     {column.kept}",
             ]
         return "\n".join([*lines, *self._formulas()])
+
+    def _repr_html_(self) -> str:
+        """Return the plan as a table for notebooks."""
+        extents = [column.leaf.window.extent() for column in self.columns]
+        scale = pictures.scales(extents)
+        rows = [
+            (
+                pictures.code(".".join(column.leaf.path)),
+                pictures.bar(extent, scale[extent.axis]),
+                pictures.code(f"{column.leaf.operator}{self._types(column.leaf)}"),
+                f"{pictures.code(column.algorithm)}, because {escape(column.reason)}",
+                escape(_KERNELS.get(column.kernel, column.kernel)),
+                escape(column.cost),
+                escape(column.kept),
+            )
+            for column, extent in zip(self.columns, extents, strict=True)
+        ]
+        heads = ("column", "window", "operator", "algorithm", "kernel", "cost per row", "keeps")
+        note = "\n".join([*self._derived(), *self._formulas()])
+        return pictures.table("plan", heads, rows, note)
 
     def _derived(self) -> list[str]:
         """Describe the columns that are computed from a row before the windows."""

@@ -91,6 +91,14 @@ class Window(_native.WindowCore):
         """Describe which algorithm runs and why, the cost of a step, and what is kept in memory."""
         return str(self.plan)
 
+    def _repr_html_(self) -> str:
+        count = f"{len(self):,} {'rows' if self.plan.lateness is None else 'times'}"
+        result = repr(self.query()) if len(self) else "empty"
+        held = [("holds", count), ("result", result if len(result) < 80 else result[:77] + "...")]
+        if self.plan.lateness is not None:
+            held.append(("late", f"{self.late:,} events dropped"))
+        return self.plan.html(held)
+
     copy = __copy__ = saving.copy
     __deepcopy__ = saving.deepcopy
     to_bytes = saving.to_bytes

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from slidefold import __version__
+from slidefold.cli.audit import audit
 from slidefold.cli.bench import bench
 from slidefold.cli.check import check
 from slidefold.cli.demo.command import demo
 from slidefold.cli.explain import explain
+from slidefold.cli.lateness import lateness
 from slidefold.cli.parity import parity
 from slidefold.cli.run import run
 from slidefold.cli.serve import serve
@@ -51,5 +53,5 @@ def _options(
     pass
 
 
-for command in (run, explain, serve, parity, check, bench, demo):
+for command in (run, explain, serve, lateness, audit, parity, check, bench, demo):
     app.command()(command)

@@ -40,6 +40,19 @@ Follow = Annotated[
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace the result of an earlier run.")
 ]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        help="Compute only the rows from this time on, such as 2026-01-31; read the history that "
+        "their windows need. With `every`: the windows that end after it.",
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        help="Compute only the rows before this time. With `every`: the windows that end by it."
+    ),
+]
 Master = Annotated[
     str,
     typer.Option(help="The Spark master URL; only with `--engine spark`.", show_default=True),

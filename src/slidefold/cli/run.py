@@ -11,7 +11,9 @@ from slidefold.cli.options import (
     Master,
     Overwrite,
     PipelineFile,
+    Since,
     Streams,
+    Until,
 )
 from slidefold.cli.output import Output
 from slidefold.pipeline import run_pipeline
@@ -24,6 +26,8 @@ def run(
     follow: Follow = False,
     master: Master = "local[*]",
     overwrite: Overwrite = False,
+    since: Since = None,
+    until: Until = None,
     json: AsJson = False,
 ) -> None:
     """Run a pipeline file: read its source, compute its features, write its sink.
@@ -121,5 +125,7 @@ def run(
             follow=follow,
             master=master,
             overwrite=overwrite,
+            since=since,
+            until=until,
             report=out,
         )

@@ -17,6 +17,7 @@ from slidefold.columns.compute import filled_columns, frame_columns
 from slidefold.columns.expressions import completed, with_derived
 from slidefold.columns.grouping import (
     Placing,
+    Sorted,
     group_numbers,
     one_chunk,
     sort_table,
@@ -88,7 +89,24 @@ def check_names(definition: Rolling, events: list[str], questions: list[str]) ->
 def answer(definition: Rolling, events: Any, questions: Any, threads: int = 1) -> dict[str, Any]:
     """Return the new columns for questions, in their order; both are Arrow tables."""
     questions = like_events(definition, events.schema, questions)
-    table = with_derived(definition, events)
+    ordered, frames, placing, sorted_column = _placed(
+        definition, with_derived(definition, events), questions
+    )
+    found = frame_columns(definition.core, ordered, _rising(frames), threads, sorted_column)
+    back = {name: placing.put_back(values) for name, values in found.items()}
+    return completed(definition, questions, back)
+
+
+def frames_at(definition: Rolling, events: Any, question: Any) -> tuple[Sorted, Any]:
+    """Return the events in order, and the frame of each window at one question."""
+    ordered, frames, _, _ = _placed(definition, events, question)
+    return ordered, frames
+
+
+def _placed(
+    definition: Rolling, table: Any, questions: Any
+) -> tuple[Sorted, Any, Placing, Callable[[str], Any]]:
+    """Return events in order, the frames at questions in order, and where the questions are."""
     ordered = sort_table(table, definition.on, definition.by, definition.ties)
     group = _groups(definition, ordered.rows, questions)
     _, times = counted(definition.on, one_chunk(questions, definition.on))
@@ -103,9 +121,7 @@ def answer(definition: Rolling, events: Any, questions: Any, threads: int = 1) -
     in_groups = group if order is None else group[order]
     asked = Asked(in_groups, times if order is None else in_order, sorted_column)
     frames = {window: window.asked_frames(ordered.rows, asked) for window in definition.windows}
-    found = frame_columns(definition.core, ordered, _rising(frames), threads, sorted_column)
-    back = {name: placing.put_back(values) for name, values in found.items()}
-    return completed(definition, questions, back)
+    return ordered, frames, placing, sorted_column
 
 
 def _rising(frames: Any) -> Any:

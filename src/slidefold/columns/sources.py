@@ -30,6 +30,9 @@ class Source(Protocol):
     def append(self, columns: dict[str, Any], filled: frozenset[str]) -> Any:
         """Return the table with new columns, of its own kind; those in `filled` have no nulls."""
 
+    def filtered(self, mask: Any) -> Any:
+        """Return the rows where an Arrow array of bools is true, as a table of its own kind."""
+
     def maker(self, filled: frozenset[str]) -> Callable[[Any], Any]:
         """Return a function that turns an Arrow table into this kind; it holds no data.
 
@@ -56,6 +59,10 @@ class ArrowSource:
         for name, values in columns.items():
             table = table.append_column(name, values)
         return self.fresh(table)
+
+    def filtered(self, mask: Any) -> Any:
+        """Return the rows where the mask is true."""
+        return self.fresh(self.table.filter(mask))
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
         """Return a function that turns an Arrow table into this kind."""
@@ -152,6 +159,10 @@ class PandasSource:
         made = _as_kind(type(self.data), out)
         return out if made is out else made.__finalize__(self.data)
 
+    def filtered(self, mask: Any) -> Any:
+        """Return the rows where the mask is true, with their index."""
+        return self.data[mask.to_numpy(zero_copy_only=False)]
+
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
         """Return a function that makes a frame of an Arrow table, with an index from 0."""
         return partial(_frame, type(self.data), filled)
@@ -216,6 +227,12 @@ class PolarsSource:
         """Return the frame with new columns."""
         return self._finished(self.data.hstack(self._frame(pa.table(columns)).get_columns()))
 
+    def filtered(self, mask: Any) -> Any:
+        """Return the rows where the mask is true."""
+        import polars as pl
+
+        return self._finished(self.data.filter(pl.Series(mask)))
+
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
         """Return a function that makes a frame of an Arrow table."""
         return self.fresh
@@ -258,6 +275,10 @@ class DuckSource(ArrowSource):
         """Return a relation with new columns."""
         return _relation(self.relation, super().append(columns))
 
+    def filtered(self, mask: Any) -> Any:
+        """Return a relation of the rows where the mask is true."""
+        return _relation(self.relation, self.table.filter(mask))
+
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
         """Return a function that makes a relation of an Arrow table."""
         return partial(_relation, self.relation)
@@ -291,6 +312,10 @@ class NarwhalsSource:
     def append(self, columns: dict[str, Any], filled: frozenset[str] = frozenset()) -> Any:
         """Return the frame with new columns."""
         return self.wrap(self.inner.append(columns, filled))
+
+    def filtered(self, mask: Any) -> Any:
+        """Return the rows where the mask is true."""
+        return self.wrap(self.inner.filtered(mask))
 
     def maker(self, filled: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
         """Return a function that makes a frame of an Arrow table."""

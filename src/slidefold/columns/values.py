@@ -121,8 +121,14 @@ def decimal_steps(values: Any) -> tuple[Array | None, int]:
 
 def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:
     """Return numbers as a column, null where they are not valid."""
-    mask = None if valid is None or valid.all() else ~valid
-    found = pa.array(data, mask=mask)
+    present = None if valid is None or valid.all() else valid
+    if present is not None and data.dtype.kind in "iuf" and data.flags.c_contiguous:
+        # Arrow would copy the numbers to mask them.
+        bits = pa.py_buffer(np.packbits(present, bitorder="little"))
+        own = pa.from_numpy_dtype(data.dtype)
+        found = pa.Array.from_buffers(own, len(data), [bits, pa.py_buffer(data)])
+    else:
+        found = pa.array(data, mask=None if present is None else ~present)
     if kind is None or found.type == kind:
         return found
     if is_temporal(kind) and kind.bit_width == 32:
@@ -130,7 +136,7 @@ def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:
     if pa.types.is_float16(kind):
         found = found.cast(pa.float32())
     # What stands under a null may not fit, and is not looked at.
-    return found.cast(kind, safe=mask is None)
+    return found.cast(kind, safe=present is None)
 
 
 def comparable(values: Any) -> tuple[Array, Restore]:

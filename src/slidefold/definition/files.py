@@ -1,4 +1,4 @@
-"""Convert definitions to plain values, as in JSON and TOML files, and back."""
+"""Read definitions from plain values, as in JSON and TOML files; `plain_values` writes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from importlib import import_module
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slidefold.definition.expressions import Column, Expression, Node, Result, parse
 from slidefold.definition.formula import Formula
@@ -19,18 +19,11 @@ from slidefold.definition.operators import (
     Operator,
     OperatorFactory,
     Over,
-    PerOperator,
-    StructOperator,
-    UserOperator,
     struct,
 )
 from slidefold.definition.windows import KINDS, WindowKind, window_of
-from slidefold.definition.windows.durations import duration_text
 from slidefold.definition.wording import DEEP, is_deep, short
 from slidefold.errors import ColumnError, DefinitionError, SlidefoldError, WindowError, nearest
-
-if TYPE_CHECKING:
-    from slidefold.definition.rolling import Rolling
 
 # Errors, each with the key where it occurred, such as columns.total.over.
 Mistakes = list[tuple[str, SlidefoldError]]
@@ -53,56 +46,6 @@ _WINDOWS = (
     'a duration such as "1h", a number of rows, or a table: { session = "30m" }, '
     '{ delta = 100, on = "km" }, { punctuated = "landed" }, { time = "1h" } or { rows = 100 }'
 )
-
-
-def to_dict(definition: Rolling) -> dict[str, Any]:
-    """Return a definition as plain values, without arguments that have their defaults."""
-    saved: dict[str, Any] = {"on": definition.on}
-    if definition.by:
-        saved["by"] = list(definition.by)
-    for name in ("every", "offset"):
-        value = getattr(definition, name)
-        if value is not None:
-            saved[name] = _window_out(value) if isinstance(value, WindowKind) else _length(value)
-    if definition.order:
-        order = definition.order
-        saved["order"] = order if isinstance(order, str) else list(order)
-    if definition.closed is not None:
-        saved["closed"] = definition.closed
-    if definition.zone is not None:
-        saved["zone"] = definition.zone
-    if definition.fill:
-        saved["fill"] = True
-    default = definition.default_closed
-    saved["columns"] = {
-        name: _column_out(item, default)
-        if isinstance(item, Over)
-        else _formula_out(item, default, definition)
-        for name, item in definition.items
-    }
-    return saved
-
-
-def _formula_out(formula: Formula, default: str, definition: Rolling) -> dict[str, Any]:
-    """Return an expression of results; its windows are named beside it."""
-    names: dict[Over, str] = {}
-    taken = {*formula.node.columns(), *definition.columns}
-
-    def named(node: Node) -> Node:
-        if not isinstance(node, Result):
-            return node
-        if node.over not in names:
-            number = len(names) + 1
-            while f"w{number}" in taken:
-                number += 1
-            names[node.over] = f"w{number}"
-            taken.add(f"w{number}")
-        return Column(names[node.over])
-
-    saved: dict[str, Any] = {"expr": formula.node.replaced(named).text()}
-    if names:
-        saved["windows"] = {name: _column_out(over, default) for over, name in names.items()}
-    return saved
 
 
 def from_dict(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,22 +128,6 @@ def _noting(mistakes: Mistakes, key: str) -> Iterator[None]:
         mistakes.append((key, error))
 
 
-def _column_out(over: Over, default: str) -> dict[str, Any]:
-    saved = _operator_out(over.operator)
-    if over.operator.record.own_window:
-        return saved
-    short_form, closed = over.window.in_file(default)
-    if short_form is None:
-        short_form = _window_out(over.window, default if over.window.in_time else "right")
-    saved["over"] = short_form
-    if closed is not None:
-        saved["closed"] = closed
-    for name in ("min_count", "algorithm"):
-        if getattr(over, name) is not None:
-            saved[name] = getattr(over, name)
-    return saved
-
-
 def _formula_in(where: str, key: str, saved: Mapping[str, Any], mistakes: Mistakes) -> Any:
     """Return an expression of results, None if there are mistakes."""
     before = len(mistakes)
@@ -271,46 +198,6 @@ def _over_in(given: Any) -> WindowKind:
     except WindowError as error:
         named = [kind for kind in KINDS if isinstance(given, str) and kind in given.lower()]
         raise WindowError(f"{error}; a window must be {_WINDOWS}") if named else error from None
-
-
-def _operator_out(operator: Operator) -> dict[str, Any]:
-    if isinstance(operator, UserOperator):
-        name = f"{operator.module}:{operator.qualname}"
-        return {"operator": name, "columns": _columns_out(operator), **_where_out(operator)}
-    if isinstance(operator, PerOperator):
-        category = _columns_out(operator)[0]
-        inner = {**_operator_out(operator.inner), "per": category, **_where_out(operator)}
-        return inner if operator.limit == 1000 else {**inner, "limit": operator.limit}
-    if isinstance(operator, StructOperator):
-        return {
-            "operator": operator.name,
-            "parts": {name: _operator_out(part) for name, part in operator.parts},
-        }
-    saved: dict[str, Any] = {"operator": operator.name}
-    if operator.columns:
-        saved["columns"] = _columns_out(operator)
-    saved.update(_where_out(operator))
-    defaults = signature(NAMED[operator.name]).parameters
-    params = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in operator.params
-        if name not in defaults or defaults[name].default != value
-    }
-    if params:
-        saved["params"] = params
-    return saved
-
-
-def _columns_out(operator: Operator) -> list[Any]:
-    """Return the columns of an operator: names, or tables of expressions."""
-    return [
-        {"expr": column.text()} if isinstance(column, Node) else column
-        for column in operator.columns
-    ]
-
-
-def _where_out(operator: Operator) -> dict[str, str]:
-    return {} if operator.condition is None else {"where": operator.condition.text()}
 
 
 def _input_in(where: str, given: Any) -> Any:
@@ -452,19 +339,6 @@ def _imported(where: str, name: str) -> OperatorFactory:
     return factory
 
 
-def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
-    saved: dict[str, Any] = {"kind": type(window).__name__.lower()}
-    for field in fields(window):  # type: ignore[arg-type]
-        if not field.compare:
-            continue
-        value = getattr(window, field.name)
-        if field.name in ("delay", "ahead") and not value:
-            continue
-        if field.name != "closed" or value != default:
-            saved[field.name] = _length(value)
-    return saved
-
-
 def _window_in(saved: Mapping[str, Any]) -> WindowKind:
     """Return a window from its table, with a `kind` or in short form: `{ session = "30m" }`."""
     arguments = dict(saved)
@@ -486,17 +360,14 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
             raise DefinitionError(
                 f"a {kind} window needs {field.name!r}; a window must be {_WINDOWS}"
             )
+    if arguments.get("ahead") is True:
+        arguments.setdefault("closed", "left")
     if "settled" in (field.name for field in fields(cls)) and "closed" not in arguments:
         arguments["settled"] = False
     try:
         return cls(**arguments)  # type: ignore[no-any-return]
     except TypeError as error:
         raise DefinitionError(f"a {kind} window is not valid: {error}") from None
-
-
-def _length(value: Any) -> Any:
-    """Return a timedelta as a string, and any other value unchanged."""
-    return duration_text(value) if isinstance(value, timedelta) else value
 
 
 def _require_known(

@@ -10,6 +10,8 @@ import numpy as np
 
 # A moment, where a time is passed or returned.
 Instant = int | float | date | datetime | np.datetime64
+# A bound of a period, also as text such as "2026-01-31".
+Moment = Instant | str | None
 
 
 class HasColumns(Protocol):
@@ -69,3 +71,5 @@ class SparkOptions(TypedDict, total=False):
     asked: str | None
     checkpoint: str | None
     types: Mapping[str, Any] | None
+    since: Moment
+    until: Moment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from keyword import iskeyword
@@ -10,13 +10,15 @@ from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from slidefold.definition.drawn import drawn
 from slidefold.definition.expressions import Expression, Node
 from slidefold.definition.expressions.nodes import require_short
-from slidefold.definition.files import from_dict, to_dict
+from slidefold.definition.files import from_dict
 from slidefold.definition.formula import Formula
 from slidefold.definition.lowering import Lowered, inlined, lower, windows_in
 from slidefold.definition.operators import Operator, Over
 from slidefold.definition.operators.over import require_algorithm
+from slidefold.definition.plain_values import to_dict
 from slidefold.definition.windows import (
     Every,
     Given,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         Frame,
         HasColumns,
         HasSchema,
+        Moment,
         Spark,
         SparkFrame,
         SparkOptions,
@@ -125,10 +128,23 @@ class Rolling:
         bare.__dict__["_lowered"] = replace(self._lowered, formulas=())
         return bare
 
+    def bare_beside(self, names: Collection[str]) -> Rolling:
+        """Return the same with results of other names than these columns have."""
+        if not any(name in names for name in self.overs):
+            return self.bare
+        apart = "'" * (1 + max(len(name) for name in names))
+        items = tuple((name + apart, over) for name, over in self._lowered.items)
+        bare = replace(self.core, items=items)
+        bare.__dict__["_lowered"] = replace(self._lowered, items=items, formulas=())
+        return bare
+
     @cached_property
     def overs(self) -> Mapping[str, Over]:
         """The operators over windows that engines fold, by the names of their results."""
         return MappingProxyType(dict(self._lowered.items))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "overs"}  # a proxy
 
     @property
     def derived(self) -> tuple[tuple[str, Node], ...]:
@@ -224,9 +240,13 @@ class Rolling:
         threads: int = 1,
     ) -> Frame: ...
     @overload
-    def run(self, data: Frame, *, threads: int = 1) -> Frame: ...
+    def run(
+        self, data: Frame, *, threads: int = 1, since: Moment = None, until: Moment = None
+    ) -> Frame: ...
     @overload
-    def run(self, data: ArrowStream, *, threads: int = 1) -> pa.Table: ...
+    def run(
+        self, data: ArrowStream, *, threads: int = 1, since: Moment = None, until: Moment = None
+    ) -> pa.Table: ...
     def run(self, data: Any, **options: Any) -> Any:
         """Compute the columns for a table and return a table of the same type.
 
@@ -241,6 +261,11 @@ class Rolling:
         with the time at which each event arrived: then an event counts for a question only if it
         had arrived by the question's time, or by the time in the column that `asked` names.
         `lateness` also leaves out the events that a live run with that lateness would drop.
+
+        With `since` and `until`, only results of that period are returned, and only the rows that
+        their windows need are read: the rows from `since` on and before `until`, or with `every`
+        the windows that end after `since` and not after `until`. Times without a zone are UTC, or
+        in `zone`.
 
         `threads` sets the number of threads for long columns; with more than one, float sums may
         differ in their last digits. A Spark DataFrame gives a Spark DataFrame; `options` control
@@ -258,6 +283,8 @@ class Rolling:
         late: str = "drop",
         id: str | Sequence[str] = (),
         schema: Any = None,
+        idle: Given | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> Live:
         """Start a run over rows in order of arrival: `feed` takes rows and returns results.
 
@@ -265,11 +292,22 @@ class Rolling:
         the watermark. `late` decides what happens to late rows: `"drop"` drops and counts them,
         `"side"` returns them separately, `"raise"` raises an error. `emit="final"` gives the same
         results as `run`, each one once, after the watermark has passed it. `push` takes single
-        events; `schema` is the Arrow schema of the rows, if `push` comes before any table.
+        events; `schema` is the Arrow schema of the rows, if `push` comes before any table. With
+        `idle="5m"`, `live.tick()` moves the watermark to the newest time after five minutes without
+        rows; `clock` replaces `time.monotonic`.
         """
         from slidefold import api
 
-        return api.live(self, lateness=lateness, emit=emit, late=late, id=id, schema=schema)
+        return api.live(
+            self,
+            lateness=lateness,
+            emit=emit,
+            late=late,
+            id=id,
+            schema=schema,
+            idle=idle,
+            clock=clock,
+        )
 
     @overload
     def explain(self, data: SparkFrame, **options: Unpack[SparkOptions]) -> str: ...
@@ -281,6 +319,8 @@ class Rolling:
         at: HasColumns | HasSchema | ArrowStream | None = None,
         known: str | None = None,
         threads: int = 1,
+        since: Moment = None,
+        until: Moment = None,
     ) -> str: ...
     def explain(self, data: Any = None, **options: Any) -> str:
         """Describe for each column its kernel, its algorithm and why, its cost and its state.
@@ -292,6 +332,52 @@ class Rolling:
         from slidefold import api
 
         return api.explain(self, data, **options)
+
+    def lateness(
+        self, data: Any, *, arrived: str | None = None, delays: Sequence[Given] | None = None
+    ) -> pa.Table:
+        """Show what each of several latenesses would cost, to choose one from data.
+
+        Events are replayed in the order of the column `arrived`, or as they are. The result has one
+        row per lateness: `late` rows that a live run would not accept; results of other rows that
+        would be `changed` without them; the median and the largest relative change of a number.
+        `delays` are the choices; without it there are up to 20, the last of which loses no row.
+
+        >>> import pyarrow as pa, slidefold as sf
+        >>> features = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
+        >>> events = pa.table({"t": [5, 9, 6, 20], "x": [1, 1, 1, 1]})
+        >>> found = features.lateness(events, delays=[1, 5])
+        >>> found.select(["lateness", "late", "changed"]).to_pylist()
+        [{'lateness': 1, 'late': 1, 'changed': 1}, {'lateness': 5, 'late': 0, 'changed': 0}]
+        """
+        from slidefold import api
+
+        return api.lateness(self, data, arrived=arrived, delays=delays)
+
+    def why(
+        self,
+        data: Frame,
+        row: Any,
+        column: str,
+        *,
+        known: str | None = None,
+        asked: str | None = None,
+    ) -> Frame:
+        """Return the events behind one value: those in its windows that its operators folded.
+
+        `row` is a dict or a table of one row with the time, the keys and what the column reads of a
+        row. A column `part` tells which operator and window held each event. `known` and `asked`
+        are those of `run`.
+
+        >>> import pyarrow as pa, slidefold as sf
+        >>> features = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(10)))
+        >>> events = pa.table({"t": [1, 5, 20], "k": ["a", "a", "a"], "x": [1, 2, 4]})
+        >>> features.why(events, {"t": 12, "k": "a"}, "s").select(["t", "x"]).to_pylist()
+        [{'t': 5, 'x': 2}]
+        """
+        from slidefold import api
+
+        return api.why(self, data, row, column, known=known, asked=asked)  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the definition as plain dicts, lists, strings and numbers, ready for a file.
@@ -327,6 +413,29 @@ class Rolling:
         """
         items = tuple((name, inlined(name, self)) for name, _ in self.items if name in names)
         return replace(self, items=items, peers=self.ties)
+
+    def _repr_html_(self) -> str:
+        return drawn(self)
+
+    def plot(
+        self,
+        table: Any,
+        column: str | None = None,
+        *,
+        key: Any = None,
+        row: int | None = None,
+        lateness: Given | None = None,
+    ) -> Any:
+        """Return a chart of one column over the rows of a key; needs `slidefold[plot]`.
+
+        The chart shows the values, the results, and the window of one row: `row` is its number in
+        the table, by default the last row of the key. `key` is the key, or a tuple of several keys,
+        by default that of the first row. With `lateness`, rows are taken to arrive in the order of
+        the table, and those that a live run would drop are marked.
+        """
+        from slidefold import plot
+
+        return plot.figure(self, table, column, key=key, row=row, lateness=lateness)
 
     def __repr__(self) -> str:
         head = {"on": self.on, "by": self.by, "every": self.every, "offset": self.offset}

@@ -16,10 +16,12 @@ from slidefold.pipeline.places import check_places, is_remote
 from slidefold.pipeline.settings import (
     SPARK,
     Questions,
+    Serving,
     Sink,
     Source,
     Stream,
     read_questions,
+    read_serving,
     read_sink,
     read_source,
     read_stream,
@@ -27,6 +29,7 @@ from slidefold.pipeline.settings import (
 from slidefold.pipeline.sources import schema_of
 from slidefold.pipeline.tables import Mistakes, Table
 
+_NOT_SERVED = Serving()
 _LONGEST = 1 << 20  # the most bytes in a pipeline file
 # A key of many parts, such as a.b.c: the parser's memory grows with the square of their number.
 _PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -45,7 +48,7 @@ class Pipeline:
     schema: Any  # of the source; None if only Spark can read it
     results: Any  # the schema of the results; None if that of the source is not known
     questions: Questions | None = None
-    event_id: str | None = None  # of [serve]: the column that names each event once
+    serving: Serving = _NOT_SERVED
 
 
 def load(
@@ -56,13 +59,14 @@ def load(
     overwrite: bool = False,
     writes: bool = True,
     serves: bool = False,
+    state: Path | None = None,
 ) -> Pipeline:
     """Read a pipeline file, and raise `PipelineError` with every mistake in it.
 
     Paths in the file are relative to its folder. The check includes the source and its column
     types, the folder of the sink, and that no earlier result exists. `overwrite` allows an earlier
     result; `writes=False` skips the checks of the sink. `serves` is for a service, whose events may
-    come without files and whose answers go to no sink.
+    come without files and whose answers go to no sink; `state` is the folder of its log.
     """
     mistakes = Mistakes(file)
     content = _parse(file)
@@ -72,7 +76,7 @@ def load(
             mistakes.note(name, f"the table [{name}] is missing")
     folder = file.parent
     source = read_source(whole.within("source"), folder, "serve" if serves else engine)
-    event_id = _event_id(whole.within("serve"))
+    serving = read_serving(whole.within("serve"), folder)
     settings = read_stream(whole.within("stream"), folder, engine, stream)
     sink = read_sink(whole.within("sink"), folder, engine)
     questions = None
@@ -82,7 +86,12 @@ def load(
             mistakes.note("questions", "works without --stream only: a stream has no questions")
     features = read_features(whole.within("features").content, mistakes)
     whole.finish()
-    check_places(file, source, settings, sink, mistakes, questions)
+    kept = [
+        ("serve.late", "the file for late events", serving.late),
+        ("serve.record", "the folder for answers", serving.record),
+        ("--state", "the folder of the state", state),
+    ]
+    check_places(file, source, settings, sink, mistakes, questions, kept)
     if features is not None:
         source = replace(source, required=_required(features))
     schema = results = None
@@ -113,14 +122,7 @@ def load(
                 _check_target(key, target, overwrite or sink.exists == "replace", mistakes)
     mistakes.require_none()
     assert features is not None
-    return Pipeline(file, source, features, settings, sink, schema, results, questions, event_id)
-
-
-def _event_id(table: Table) -> str | None:
-    """Read the table [serve]."""
-    found = table.text("id")
-    table.finish()
-    return found
+    return Pipeline(file, source, features, settings, sink, schema, results, questions, serving)
 
 
 def _with_schema(questions: Questions, features: Rolling | None, mistakes: Mistakes) -> Questions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from slidefold.columns.backfill import known_period
+from slidefold.definition.period import Bounds
 from slidefold.errors import DataError
 from slidefold.pipeline.broken import BadRow
 from slidefold.pipeline.file import Pipeline
@@ -46,12 +48,19 @@ class Broken:
             self._kept.clear()
 
 
-def read(pipeline: Pipeline, out: Reporter, broken: Broken) -> Iterator[Any]:
-    """Yield the files of the source as tables, oldest file first."""
+def read(
+    pipeline: Pipeline, out: Reporter, broken: Broken, reads: Bounds = (None, None)
+) -> Iterator[Any]:
+    """Yield the files of the source as tables, oldest file first.
+
+    Parts of files without a time inside the bounds may be left out.
+    """
     files = len(files_of(pipeline.source))
     rows = 0
     with out.working("reading", files) as bar:
-        for file, table in tables(pipeline.source, pipeline.schema, broken.note):
+        for file, table in tables(
+            pipeline.source, pipeline.schema, broken.note, (pipeline.features.on, reads)
+        ):
             rows += len(table)
             bar.tell(f"reading {file.name}")
             bar.advance()
@@ -72,19 +81,23 @@ def collect(pipeline: Pipeline, out: Reporter) -> Any:
     return pa.concat_tables([pipeline.schema.empty_table(), *read(pipeline, out, broken)])
 
 
-def run_local(pipeline: Pipeline, out: Reporter, replace: bool) -> Any:
-    """Run a pipeline over all of its source, write the results, and return them."""
+def run_local(pipeline: Pipeline, out: Reporter, replace: bool, period: Mapping[str, Any]) -> Any:
+    """Run a pipeline over its source, or a period of it, write the results, and return them."""
     start = perf_counter()
+    reads: Bounds = (None, None)
+    if period:
+        kind = pipeline.schema.field(pipeline.features.on).type
+        reads = known_period(pipeline.features, kind, **period).reads
     with ExitStack() as opened:
         broken, sink = open_targets(pipeline, opened, replace)
         table = pa.concat_tables(
-            [pipeline.schema.empty_table(), *read(pipeline, out, broken)]
+            [pipeline.schema.empty_table(), *read(pipeline, out, broken, reads)]
         ).combine_chunks()
         asked: dict[str, Any] = {}
         if pipeline.questions is not None:
             asked = {"at": _questions(pipeline.questions), **pipeline.questions.options}
         with out.working(f"computing {len(pipeline.features.items)} columns"):
-            results = pipeline.features.run(table, **asked)
+            results = pipeline.features.run(table, **asked, **period)
         if sink is not None:
             with out.working("writing"):
                 sink.write(results)

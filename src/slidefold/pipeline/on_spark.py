@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,8 +44,14 @@ def spark_session(out: Reporter, master: str) -> Iterator[Any]:
                 session.stop()
 
 
-def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> Any:
-    """Run a pipeline over all of its source on Spark, and write the results.
+def run_spark(
+    pipeline: Pipeline,
+    out: Reporter,
+    replace: bool,
+    master: str,
+    period: Mapping[str, Any] | None = None,
+) -> Any:
+    """Run a pipeline over its source, or a period of it, on Spark, and write the results.
 
     Returns the results if the sink is the console or the memory.
     """
@@ -62,7 +68,7 @@ def run_spark(pipeline: Pipeline, out: Reporter, replace: bool, master: str) -> 
                 pipeline, source=questions.source, schema=questions.schema, questions=None
             )
             asked = {"at": source_frame(session, other, streaming=False)[0], **questions.options}
-        results = pipeline.features.run(data, **asked)
+        results = pipeline.features.run(data, **asked, **(period or {}))
         bad = _broken(pipeline, parsed, opened, replace)
         sink = pipeline.sink
         shown = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -61,12 +61,19 @@ class Place:
 
 
 def check_places(
-    file: Path, source: Any, stream: Any, sink: Any, mistakes: Any, questions: Any = None
+    file: Path,
+    source: Any,
+    stream: Any,
+    sink: Any,
+    mistakes: Any,
+    questions: Any = None,
+    more: Sequence[tuple[str, str, Path | None]] = (),
 ) -> None:
     """Note each target that equals, contains or lies in another place of the pipeline.
 
     Writing a target may replace all of it, which would delete the source, the pipeline file or
-    other results. A target inside the source would be read as input.
+    other results. A target inside the source would be read as input. `more` are further targets:
+    their keys, names and paths.
     """
     pipeline = Place("", "the pipeline file", str(file))
     sources = [
@@ -89,6 +96,7 @@ def check_places(
         *(("sink.options.path", "the sink", path) for path in _option_paths(sink)),
         ("source.side", "the side file", source.side),
         ("stream.checkpoint", "the checkpoint", stream.checkpoint),
+        *more,
     ]
     written = [Place(key, name, str(path)) for key, name, path in targets if path is not None]
     for number, target in enumerate(written):

@@ -16,6 +16,8 @@ from slidefold.pipeline.spark_stream import stream_spark
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from slidefold.definition.frames import Moment
+
 ENGINES = ("local", "spark")
 
 
@@ -27,22 +29,32 @@ def run_pipeline(
     follow: bool = False,
     master: str = "local[*]",
     overwrite: bool = False,
+    since: Moment = None,
+    until: Moment = None,
     report: Reporter | None = None,
 ) -> pa.Table | None:
     """Run a pipeline file from Python as `slidefold run` does, but raise errors.
 
     Returns the results as an Arrow table if the sink is the memory or the console (then at most
-    `limit` rows), else None. Nothing is printed; `report` receives progress and results.
+    `limit` rows), else None. `since` and `until` select a period, as in `Rolling.run`. Nothing is
+    printed; `report` receives progress and results.
     """
     if engine not in ENGINES:
         raise UsageError(f"expected the engine 'local' or 'spark', got {engine!r}")
     if follow and not (stream and engine == "spark"):
         raise UsageError("--follow needs --engine spark --stream")
+    period = {"since": since, "until": until}
+    period = {name: value for name, value in period.items() if value is not None}
+    if period and stream:
+        raise UsageError("--since and --until work without --stream only")
     pipeline = load(Path(file), engine=engine, stream=stream, overwrite=overwrite)
     out = report or Reporter()
     if engine == "spark":
         if stream:
             return stream_spark(pipeline, out, overwrite, master, follow)
-        return run_spark(pipeline, out, overwrite, master)
-    results = (stream_local if stream else run_local)(pipeline, out, overwrite)
+        return run_spark(pipeline, out, overwrite, master, period)
+    if stream:
+        results = stream_local(pipeline, out, overwrite)
+    else:
+        results = run_local(pipeline, out, overwrite, period)
     return results if pipeline.sink.kept else None

@@ -121,6 +121,26 @@ class Questions:
         return {name: value for name, value in given.items() if value is not None}
 
 
+@dataclass(frozen=True)
+class Serving:
+    """The table [serve]: what a service keeps of events and answers."""
+
+    id: str | None = None  # the column that names each event once
+    late: Path | None = None  # a file for late events
+    record: Path | None = None  # a folder for answers and events
+
+
+def read_serving(table: Table, folder: Path) -> Serving:
+    """Read the table [serve]."""
+    id, late, record = table.text("id"), table.text("late"), table.text("record")
+    table.finish()
+    return Serving(
+        id,
+        None if late is None else _target(table, "late", late, folder),
+        None if record is None else _target(table, "record", record, folder),
+    )
+
+
 def read_questions(table: Table, folder: Path, engine: str) -> Questions:
     """Read the table [questions]."""
     known, asked = table.text("known"), table.text("asked")

@@ -11,10 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from slidefold.definition.period import Bounds
+from slidefold.definition.windows import counted
 from slidefold.errors import DataError
 from slidefold.pipeline.broken import (
     BadRow,
@@ -28,6 +31,8 @@ from slidefold.pipeline.json_lines import json_schema, parse_json, settled
 from slidefold.pipeline.settings import ENDINGS, Source
 from slidefold.pipeline.sinks import json_line
 
+# A column, and the times that are needed of it; None if all are.
+Needed = tuple[str, Bounds] | None
 _BLOCK = 1 << 20  # types are inferred from this many bytes
 _ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError, pa.ArrowNotImplementedError)
 
@@ -74,17 +79,32 @@ def schema_of(source: Source) -> Any:
 
 
 def tables(
-    source: Source, schema: Any, note: Callable[[BadRow], None]
+    source: Source,
+    schema: Any,
+    note: Callable[[BadRow], None],
+    period: Needed = None,
 ) -> Iterator[tuple[Path, Any]]:
     """Yield the files of a source as tables of one schema; broken rows go to `note`.
 
-    `note` raises if a broken row must fail the run.
+    `note` raises if a broken row must fail the run. `period` names a column and the times that are
+    needed of it: row groups of Parquet without any of them are not read.
     """
     for file in files_of(source):
-        try:
-            yield file, _READS[source.format](source, file, schema, note)
-        except (OSError, *_ARROW) as error:
-            raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
+        yield file, read_file(source, file, schema, note, period)
+
+
+def read_file(
+    source: Source,
+    file: Path,
+    schema: Any,
+    note: Callable[[BadRow], None],
+    period: Needed = None,
+) -> Any:
+    """Return one file of a source as a table."""
+    try:
+        return _READS[source.format](source, file, schema, note, period)
+    except (OSError, *_ARROW) as error:
+        raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
 
 
 @dataclass(frozen=True)
@@ -120,16 +140,45 @@ def _parquet_schema(_source: Source, file: Path) -> Any:
     return pyarrow.parquet.read_schema(file).remove_metadata()
 
 
-def _read_parquet(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+def _read_parquet(
+    source: Source, file: Path, schema: Any, note: Callable[[BadRow], None], period: Needed
+) -> Any:
     with pyarrow.parquet.ParquetFile(file) as opened:
-        table = opened.read().replace_schema_metadata(None)
+        groups = row_groups(opened, schema, period)
+        table = opened.read_row_groups(groups).replace_schema_metadata(None)
+        counts = [opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups)]
     if sorted(table.column_names) != sorted(schema.names):
         raise DataError(f"{str(file)!r} and the first file of its folder have different columns")
     table = table.select(schema.names).cast(schema)
     lost = lacking(table, source.required)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
+    lines = [line for i in groups for line in range(starts[i], starts[i + 1])] if lost else []
     for row, reason in lost:
-        note(BadRow(str(file), row + 1, reason, json_line(table.slice(row, 1).to_pylist()[0])))
+        note(
+            BadRow(str(file), lines[row] + 1, reason, json_line(table.slice(row, 1).to_pylist()[0]))
+        )
     return without(table, [row for row, _ in lost]) if lost else table
+
+
+def row_groups(opened: Any, schema: Any, period: Needed) -> list[int]:
+    """Return the row groups of a Parquet file that may have times inside bounds, or null ones."""
+    every = list(range(opened.num_row_groups))
+    if period is None or period[1] == (None, None) or period[0] not in opened.schema_arrow.names:
+        return every
+    name, (oldest, newest) = period
+    paths = [opened.schema.column(i).path for i in range(len(opened.schema))]
+    place, kind = paths.index(name), schema.field(name).type
+    kept = []
+    for i in every:
+        known = opened.metadata.row_group(i).column(place).statistics
+        if known is not None and known.has_min_max and known.null_count == 0:
+            _, ends = counted(name, pa.array([known.min, known.max]).cast(kind))
+            before = oldest is not None and ends[1] < oldest
+            behind = newest is not None and ends[0] > newest
+            if before or behind:
+                continue
+        kept.append(i)
+    return kept
 
 
 # ---- CSV --------------------------------------------------------------------------------------
@@ -167,7 +216,9 @@ def _csv_schema(source: Source, file: Path) -> Any:
     return pa.schema([settled(field) for field in schema])
 
 
-def _read_csv(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+def _read_csv(
+    source: Source, file: Path, schema: Any, note: Callable[[BadRow], None], _period: Needed
+) -> Any:
     return _parse_csv(source, file, _text(file), schema, note)
 
 
@@ -203,7 +254,9 @@ def _header(source: Source, file: Path, text: bytes) -> list[str]:
     return list(table.column_names)
 
 
-def _read_json(source: Source, file: Path, schema: Any, note: Callable[[BadRow], None]) -> Any:
+def _read_json(
+    source: Source, file: Path, schema: Any, note: Callable[[BadRow], None], _period: Needed
+) -> Any:
     return parse_json(source, file, _text(file), schema, note)
 
 
@@ -212,7 +265,7 @@ _SCHEMAS: dict[str, Callable[[Source, Path], Any]] = {
     "csv": _csv_schema,
     "json": json_schema,
 }
-_READS: dict[str, Callable[[Source, Path, Any, Callable[[BadRow], None]], Any]] = {
+_READS: dict[str, Callable[[Source, Path, Any, Callable[[BadRow], None], Needed], Any]] = {
     "parquet": _read_parquet,
     "csv": _read_csv,
     "json": _read_json,

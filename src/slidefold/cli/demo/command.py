@@ -86,7 +86,7 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
     _title(out, "4. Costs")
     names = ("engine", "run", "seconds", "rows/s")
     seconds = [float(f"{run.seconds:.3g}") for run in measures.runs]
-    speeds = [run.speed(len(table)) for run in measures.runs]
+    speeds = [run.speed for run in measures.runs]
     words = [run.words for run in measures.runs]
     out.rows(names, [[*row[0], *row[1:]] for row in zip(words, seconds, speeds, strict=True)])
     _verdict(out, same, bool(without_spark))

@@ -29,15 +29,27 @@ class Run:
 
     words: tuple[str, str]
     seconds: float  # not rounded
+    rows: int
 
     @property
     def time(self) -> str:
         """The duration as text."""
         return f"{self.seconds:.3g} s"
 
-    def speed(self, rows: int) -> int:
-        """Return rows per second, rounded to three digits."""
-        return int(float(f"{rows / self.seconds:.3g}"))
+    @property
+    def speed(self) -> int:
+        """Rows per second, rounded to three digits."""
+        return int(float(f"{self.rows / self.seconds:.3g}"))
+
+
+@dataclass(frozen=True)
+class Parity:
+    """A comparison with the batch in this process: what, how many results, whether all agree."""
+
+    what: str
+    results: int
+    columns: int
+    same: bool
 
 
 @dataclass
@@ -45,21 +57,30 @@ class Measures:
     """The measurements of all runs."""
 
     runs: list[Run] = field(default_factory=list)
+    samples: list[Run] = field(default_factory=list)  # of fewer rows, to tell start-up from work
+    parities: list[Parity] = field(default_factory=list)
     batches: list[dict[str, Any]] = field(default_factory=list)  # of the stream in this process
     late: int = 0
 
     @contextmanager
-    def timing(self, out: Output, engine: str, what: str) -> Iterator[None]:
-        """Measure a run."""
+    def timing(
+        self, out: Output, engine: str, what: str, rows: int, *, sample: bool = False
+    ) -> Iterator[None]:
+        """Measure a run; a sample is a run of fewer rows."""
         start = perf_counter()
         with out.working(f"{engine}: {what}"):
             yield
-        self.runs.append(Run((engine, what), perf_counter() - start))
+        runs = self.samples if sample else self.runs
+        runs.append(Run((engine, what), perf_counter() - start, rows))
 
 
 def run_local(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> Any:
     """Run the whole table at once."""
-    with measures.timing(out, "this process", "batch"):
+    for part in (8, 4, 2):
+        rows = table.slice(0, len(table) // part)
+        with measures.timing(out, "this process", "batch", len(rows), sample=True):
+            pipeline.features.run(rows)
+    with measures.timing(out, "this process", "batch", len(table)):
         results = pipeline.features.run(table)
     run = measures.runs[-1]
     columns = len(pipeline.features.items)
@@ -73,7 +94,8 @@ def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) ->
     assert pipeline.stream.watermark is not None
     live = pipeline.features.live(lateness=pipeline.stream.watermark, late="side")
     parts = []
-    with measures.timing(out, "this process", "stream"):
+    with measures.timing(out, "this process", "stream", len(table)):
+        start = perf_counter()
         for first in range(0, len(table), BATCH):
             rows = table.slice(first, BATCH)
             parts.append(live.feed(rows))
@@ -85,6 +107,8 @@ def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) ->
                     "late": live.late,
                     "pending": live.pending,
                     "bytes": live.nbytes,
+                    "rows": first + len(rows),
+                    "seconds": perf_counter() - start,
                 }
             )
         parts.append(live.finish())
@@ -100,7 +124,7 @@ def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) ->
         most_bytes=most,
     )
     accepted, in_time = split_late(table, pa.concat_tables(parts))
-    return _same(pipeline, out, "the stream in this process", accepted, in_time)
+    return _same(pipeline, measures, out, "the stream in this process", accepted, in_time)
 
 
 def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> bool:
@@ -108,13 +132,16 @@ def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -
     with spark_session(out, MASTER) as session:
         frame, _ = source_frame(session, pipeline, streaming=False)
         frame.count()  # warm up Spark, so that the start is not timed
-        with measures.timing(out, "Spark", "batch"):
+        few = min(1000, len(table))
+        with measures.timing(out, "Spark", "batch", few, sample=True):
+            pipeline.features.run(frame.limit(few)).toArrow()
+        with measures.timing(out, "Spark", "batch", len(table)):
             results = pipeline.features.run(frame).toArrow()
         run = measures.runs[-1]
         text = f"Batch: {len(results):,} rows in {run.time}."
         out.say("spark_batch", text, rows=len(results), seconds=run.seconds)
-        same = _same(pipeline, out, "the batch on Spark", table, results)
-        with measures.timing(out, "Spark", "stream"):
+        same = _same(pipeline, measures, out, "the batch on Spark", table, results)
+        with measures.timing(out, "Spark", "stream", len(table)):
             stream, _ = source_frame(session, pipeline, streaming=True)
             query = start_query(pipeline, stream_frame(pipeline, stream, "side"), follow=False)
             counts = watch([query], out)
@@ -131,16 +158,22 @@ def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -
             late=counts["late"],
         )
         whole = pa.concat_tables([in_time, waiting.cast(in_time.schema)])
-        same &= _same(pipeline, out, "the stream on Spark", accepted, whole)
-        _own_windows(pipeline, frame, measures, out)
+        same &= _same(pipeline, measures, out, "the stream on Spark", accepted, whole)
+        _own_windows(pipeline, frame, len(table), measures, out)
     return same
 
 
-def _own_windows(pipeline: Pipeline, frame: Any, measures: Measures, out: Output) -> None:
+def _own_windows(
+    pipeline: Pipeline, frame: Any, rows: int, measures: Measures, out: Output
+) -> None:
     """Compute the same columns with Spark's own windows, to time them."""
     from slidefold.spark.demonstration import over_windows
 
-    with measures.timing(out, "Spark", "its own windows (OVER), batch"):
+    what, few = "its own windows (OVER), batch", min(1000, rows)
+    with measures.timing(out, "Spark", what, few, sample=True):
+        on, by = pipeline.features.on, pipeline.features.by
+        over_windows(frame.limit(few), on, by, HOURS).toArrow()
+    with measures.timing(out, "Spark", what, rows):
         over_windows(frame, pipeline.features.on, pipeline.features.by, HOURS).toArrow()
     run = measures.runs[-1]
     copies = 24 * 60
@@ -156,6 +189,7 @@ def _own_windows(pipeline: Pipeline, frame: Any, measures: Measures, out: Output
 
 def _same(
     pipeline: Pipeline,
+    measures: Measures,
     out: Output,
     what: str,
     accepted: Any,
@@ -165,6 +199,7 @@ def _same(
     columns = list(pipeline.features.columns)
     names = [name for name in expected.column_names if name not in columns]
     difference: Difference | None = compare(expected, results, names, columns, TOLERANCE)
+    measures.parities.append(Parity(what, len(results), len(columns), difference is None))
     if difference is None:
         count = len(results)
         text = f"Parity: {what} gives the same {count:,} results as the batch in this process."

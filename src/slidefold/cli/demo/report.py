@@ -33,21 +33,33 @@ _PAGE = """\
 <title>slidefold: flights</title>
 <link rel="icon" href="data:,">
 <style>
-  body {{ font: 16px/1.5 system-ui, sans-serif; color: #1f2937; background: #fff;
+  :root {{ color-scheme: light dark; --text: #1f2937; --page: #fff; --box: #f1f5f4;
+          --good: #047857; --bad: #b91c1c; --line: #d1d5db; }}
+  @media (prefers-color-scheme: dark) {{
+    :root {{ --text: #e6edf3; --page: #0d1117; --box: #161f24; --good: #34d399; --bad: #f87171;
+            --line: #30363d; }} }}
+  body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
          max-width: 66rem; margin: 0 auto; padding: 2rem 1rem 4rem; }}
-  h1 {{ font-size: 1.8rem; margin-bottom: 0.2rem; }}
+  h1 {{ font-size: 1.8rem; line-height: 1.25; margin-bottom: 0.4rem; }}
   h2 {{ font-size: 1.25rem; margin: 2.5rem 0 0.25rem; }}
   p {{ margin: 0.25rem 0 0.75rem; }}
-  pre {{ background: #f3f4f6; padding: 1rem; overflow-x: auto; font-size: 0.85rem; }}
+  pre {{ background: var(--box); padding: 1rem; overflow-x: auto; font-size: 0.85rem; }}
   .facts {{ display: flex; flex-wrap: wrap; gap: 0.75rem; margin: 1.5rem 0; }}
-  .facts div {{ background: #f3f4f6; border-radius: 0.5rem; padding: 0.6rem 1rem; }}
+  .facts div {{ background: var(--box); border-radius: 0.5rem; padding: 0.6rem 1rem; }}
   .facts b {{ display: block; font-size: 1.35rem; }}
+  .scroll {{ overflow-x: auto; }}
+  table {{ border-collapse: collapse; }}
+  th, td {{ text-align: left; padding: 0.35rem 1.2rem 0.35rem 0;
+           border-bottom: 1px solid var(--line); }}
+  td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+  .same {{ color: var(--good); font-weight: 700; }}
+  .differs {{ color: var(--bad); font-weight: 700; }}
 </style>
 </head>
 <body>
-<h1>Flights through one pipeline file</h1>
-<p>{which}. The record of a flight arrives when the plane has
-landed, so records are out of order. The features are still computed in order of departure.</p>
+<h1>{headline}</h1>
+<p>{which}. The record of a flight arrives when the plane has landed, so records are out of order.
+One pipeline file computes the features in order of departure, on every engine.</p>
 <div class="facts">{facts}</div>
 {charts}
 <h2>The pipeline file</h2>
@@ -66,18 +78,27 @@ def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Mea
         raise UsageError("the report needs plotly: pip install 'slidefold[demo]'") from None
     charts = []
     for number, (title, text, figure) in enumerate(_charts(go, table, hours, results, measures)):
+        if isinstance(figure, str):  # a table
+            charts.append(f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(text)}</p>\n{figure}")
+            continue
         figure.update_layout(
             template="plotly_white",
-            height=380,
-            margin={"l": 60, "r": 20, "t": 20, "b": 50},
-            legend={"orientation": "h", "y": 1.08},
+            height=figure.layout.height or 380,
+            margin={"l": 60, "r": 20, "t": 40, "b": 50},
+            legend={"orientation": "h", "y": 1.12},
+            paper_bgcolor="rgba(0,0,0,0)",  # the page is light or dark
+            plot_bgcolor="rgba(0,0,0,0)",
+            font={"color": "#7b8794"},
         )
+        grid = "rgba(128,140,150,0.25)"
+        figure.update_xaxes(gridcolor=grid, zerolinecolor=grid)
+        figure.update_yaxes(gridcolor=grid, zerolinecolor=grid)
         drawn = to_html(
             figure,
             include_plotlyjs=number == 0,  # embedded once, so that the file opens offline
             full_html=False,
             div_id=f"chart-{number}",
-            config={"displaylogo": False, "responsive": True},
+            config={"displayModeBar": False, "responsive": True},
         )
         charts.append(f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(text)}</p>\n{drawn}")
     facts = "".join(
@@ -86,6 +107,7 @@ def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Mea
     )
     first, last = pc.min(table["departed"]).as_py(), pc.max(table["departed"]).as_py()
     page = _PAGE.format(
+        headline=html.escape(_headline(results)),
         which=f"{len(table):,} departures from New York City, {first:%d %B} to {last:%d %B %Y}",
         facts=facts,
         charts="\n".join(charts),
@@ -95,10 +117,27 @@ def write_report(path: Path, table: Any, hours: Any, results: Any, measures: Mea
     return path
 
 
+def _headline(results: Any) -> str:
+    """Return what a person learns: the carrier and airport with the worst day."""
+    busy = results.filter(pc.greater_equal(results["flights_24h"], 20))
+    if len(busy) == 0:
+        return "Delays of flights, by carrier and airport"
+    at = pc.index(busy["delay_24h"], pc.max(busy["delay_24h"])).as_py()
+    worst = busy.slice(at, 1).to_pylist()[0]
+    usual = pc.approximate_median(busy["delay_24h"]).as_py()
+    return (
+        f"The worst day was that of {worst['carrier']} at {worst['airport']}, up to "
+        f"{worst['departed']:%d %B}: {worst['delay_24h']:.0f} minutes of delay on average over 24 "
+        f"hours, where {usual:.0f} are usual"
+    )
+
+
 def _facts(table: Any, hours: Any, measures: Measures) -> Iterator[tuple[str, str]]:
     yield "records", f"{len(table):,}"
     yield "out of order", f"{(hours > 0).mean():.0%}"
     yield "late", f"{measures.late:,}"
+    agreed = sum(parity.results for parity in measures.parities if parity.same)
+    yield "equal results on other engines", f"{agreed:,}"
     yield "largest state", f"{max(batch['bytes'] for batch in measures.batches) / 1e3:.0f} kB"
     for run in measures.runs:
         yield ", ".join(run.words), run.time
@@ -113,6 +152,18 @@ def _charts(
         f"Delays of {CARRIER} at {AIRPORT} {when}: each departure, and the mean of the 1, 6 and "
         "24 hours before it.",
         _features(go, drawn),
+    )
+    yield (
+        "Late data arrives, results become final",
+        "One day at four moments. A grey departure waits: a record that would change its features "
+        f"may still arrive. It is final, in blue, once the newest departure is {WATERMARK} hours "
+        "ahead of it (the red line). Orange records came too late.",
+        _moments(go, table),
+    )
+    yield (
+        "The same results on every engine",
+        "Each result of each engine is compared with the batch in this process.",
+        _parity_table(measures),
     )
     start, end = _span(table)
     yield (
@@ -129,10 +180,11 @@ def _charts(
         _lateness(go, hours),
     )
     yield (
-        "Throughput",
-        f"Rows per second of each run on this machine, for all features together. The stream in "
-        f"this process uses batches of {BATCH} rows, about half a day of records.",
-        _throughput(go, table, measures),
+        "Cost by rows",
+        "Seconds on this machine, for all features together. Where a line begins is the start-up, "
+        "its slope is the work. The stream in this process uses batches of "
+        f"{BATCH} rows, about half a day of records.",
+        _cost(go, measures),
     )
     yield (
         "State",
@@ -215,19 +267,84 @@ def _lateness(go: Any, hours: Any) -> Any:
     return figure.update_yaxes(title="records", type="log")
 
 
-def _throughput(go: Any, table: Any, measures: Measures) -> Any:
-    names = [", ".join(run.words) for run in measures.runs]
-    speeds = [run.speed(len(table)) for run in measures.runs]
+def _cost(go: Any, measures: Measures) -> Any:
+    """Plot seconds over rows: runs of fewer rows show what a run costs without rows."""
     figure = go.Figure()
-    figure.add_bar(
-        x=speeds,
-        y=names,
-        orientation="h",
-        marker={"color": COLORS[0]},
-        text=[f"{speed:,}" for speed in speeds],
-    )
-    figure.update_yaxes(autorange="reversed", automargin=True)
-    return figure.update_xaxes(title="rows per second")
+    live = {"this process, stream": [(b["rows"], b["seconds"]) for b in measures.batches]}
+    for name, color in zip(
+        dict.fromkeys(", ".join(run.words) for run in measures.runs), _LINES, strict=False
+    ):
+        runs = [*measures.samples, *measures.runs]
+        points = live.get(name) or [
+            (run.rows, run.seconds) for run in runs if ", ".join(run.words) == name
+        ]
+        rows, seconds = zip(*sorted(points), strict=True)
+        mode = "lines" if len(points) > 20 else "lines+markers"
+        figure.add_scatter(x=rows, y=seconds, mode=mode, name=name, line={"color": color})
+    figure.update_xaxes(title="rows", rangemode="tozero")
+    return figure.update_yaxes(title="seconds", rangemode="tozero")
+
+
+_LINES = ("#0d9488", "#2563eb", "#f59e0b", "#a855f7", "#dc2626", "#64748b")
+
+
+def _parity_table(measures: Measures) -> str:
+    """Return the comparisons as a table with marks."""
+    rows = []
+    for parity in measures.parities:
+        kind, mark = ("same", "\u2713 equal") if parity.same else ("differs", "\u2717 differs")
+        rows.append(
+            f"<tr><td>{html.escape(parity.what)}</td><td class='number'>{parity.results:,}</td>"
+            f"<td class='number'>{parity.columns}</td><td class='{kind}'>{mark}</td></tr>"
+        )
+    head = "<tr><th>engine</th><th>results</th><th>features each</th><th></th></tr>"
+    return f"<div class='scroll'><table>{head}{''.join(rows)}</table></div>"
+
+
+def _moments(go: Any, table: Any) -> Any:
+    """Draw the departures of one day at four moments: waiting, final and late."""
+    from plotly.subplots import make_subplots
+
+    departed = table["departed"].to_numpy().astype("M8[us]")
+    recorded = table["recorded"].to_numpy().astype("M8[us]")
+    delay = table["delay_min"].to_numpy(zero_copy_only=False)
+    day = np.datetime64("2013-03-08T10", "us")
+    if departed.max() < day + np.timedelta64(30, "h"):  # fewer records: a day in their middle
+        day = np.sort(departed)[len(departed) // 2]
+    newest = np.maximum.accumulate(departed)
+    lateness = np.timedelta64(WATERMARK, "h")
+    late = departed <= np.concatenate([departed[:1], newest[:-1]]) - lateness
+    inside = (departed >= day) & (departed < day + np.timedelta64(24, "h"))
+    moments = [day + np.timedelta64(hours, "h") for hours in (6, 12, 18, 36)]
+    titles = [f"{moment.astype(object):%d %B %H:%M} UTC" for moment in moments]
+    figure = make_subplots(rows=2, cols=2, subplot_titles=titles, shared_yaxes=True)
+    for place, moment in enumerate(moments):
+        row, col = divmod(place, 2)
+        seen = recorded <= moment
+        mark = newest[seen][-1] - lateness if seen.any() else day
+        for name, chosen, color in (
+            ("waits", seen & inside & ~late & (departed > mark), "#9ca3af"),
+            ("final", seen & inside & ~late & (departed <= mark), COLORS[0]),
+            ("late", seen & inside & late, COLORS[1]),
+        ):
+            figure.add_scatter(
+                x=departed[chosen].astype(object).tolist(),
+                y=delay[chosen].tolist(),
+                mode="markers",
+                name=name,
+                legendgroup=name,
+                showlegend=place == (0 if name == "waits" else len(moments) - 1),
+                marker={"size": 4, "color": color},
+                row=row + 1,
+                col=col + 1,
+            )
+        line = mark.astype(object)
+        figure.add_vline(x=line, line={"color": COLORS[2]}, row=row + 1, col=col + 1)
+    span = [day.astype(object), (day + np.timedelta64(24, "h")).astype(object)]
+    figure.update_xaxes(range=span)
+    figure.update_yaxes(title="delay, min", col=1)
+    figure.update_annotations(font={"size": 13})
+    return figure.update_layout(height=560)
 
 
 def _state(go: Any, measures: Measures) -> Any:

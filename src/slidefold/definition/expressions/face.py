@@ -188,10 +188,25 @@ def col(name: str) -> Expression:
     return Expression(Column(name))
 
 
+class Compared(int):
+    """Whether two windows are equal as values; an expression refuses it.
+
+    Else `sf.col("p") & (a == b)` would hold a constant instead of a comparison of results.
+    """
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+
 def node_of(given: object) -> Node:
     """Return the tree of an expression, a window or a constant."""
     if isinstance(given, Node):
         return given
+    if isinstance(given, Compared):
+        raise DefinitionError(
+            "== and != compare two windows as definitions: to compare their results, write "
+            "(a - b) == 0"
+        )
     if isinstance(given, Expression):
         return given.node
     if isinstance(given, Combined):  # an operator over a window

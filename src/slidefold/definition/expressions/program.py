@@ -109,7 +109,8 @@ def _plain(column: Any, kind: Any) -> Any:
     if column.type != kind:
         column = column.cast(kind)
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        # Arrow would copy a single chunk too.
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
     return column

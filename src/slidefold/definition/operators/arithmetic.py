@@ -9,9 +9,7 @@ from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.operators.travel import Numbers
 from slidefold.errors import OperatorError
 
-_SPREAD = Record(
-    travel=Numbers(unsigned="differences"), column="spread", one_pass="numbers", keyed="numbers"
-)
+_SPREAD = Record(travel=Numbers(unsigned="differences"), column="spread", one_pass="numbers")
 _VAR = replace(_SPREAD, unit=lambda first, _: first * first)
 _SHAPE = Record(travel=Numbers(unsigned="differences"), column="spread")
 _STD = replace(_SPREAD, unit=lambda first, _: first)
@@ -27,7 +25,6 @@ _STD = replace(_SPREAD, unit=lambda first, _: first)
         algorithm="bounds",
         because="the bounds of a window give its number of rows",
         engine="bounds",
-        keyed="any",
         spark="count",
     )
 )
@@ -53,7 +50,6 @@ def count(column: Input | None = None) -> Operator:
         column="sum",
         exact_decimals=True,
         one_pass="numbers",
-        keyed="numbers",
         spark="sum",
     )
 )
@@ -97,7 +93,6 @@ def sum(
         column="mean",
         exact_decimals=True,
         one_pass="numbers",
-        keyed="numbers",
         spark="avg",
     )
 )
@@ -116,7 +111,7 @@ def mean(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     return Operator("mean", columns_of(column), dtype_of(dtype, "mean"))
 
 
-@recorded(Record(travel=Numbers(), one_pass="numbers", as_floats=True, keyed="signed"))
+@recorded(Record(travel=Numbers(), one_pass="numbers", as_floats=True))
 def geomean(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the geometric mean, from logarithms to avoid overflow and underflow.
 

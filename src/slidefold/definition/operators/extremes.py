@@ -17,8 +17,6 @@ _EXTREME = Record(
     column="extreme",
     reads="compared",
     one_pass="compared",
-    same_type=True,
-    keyed="ordered",
     middle="rows",
 )
 _EXTREME_COUNT = Record(
@@ -126,9 +124,7 @@ def min_by(
     return _by("min_by", arg, key, dtype, key_dtype)
 
 
-@recorded(
-    Record(travel=as_range, column="range", keyed="numbers", middle="rows", picks="least and most")
-)
+@recorded(Record(travel=as_range, column="range", middle="rows", picks="least and most"))
 def range(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     """Compute the largest value minus the smallest.
 
@@ -147,7 +143,6 @@ def range(column: Input | None = None, *, dtype: str = "float64") -> Operator:
     Record(
         travel=Numbers(unsigned="variant", name="relative_variation"),
         column="unsigned",
-        keyed="numbers",
     )
 )
 def relative_variation(column: Input | None = None, *, dtype: str = "float64") -> Operator:

@@ -57,7 +57,7 @@ class RankOperator(TallyOperator):
 
 @recorded(replace(_COUNTED, column="distinct"))
 def distinct(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
-    """Count the distinct values, exactly.
+    """Count the distinct values, exactly; a window without values gives null.
 
     `approx_distinct` estimates it in constant memory. It has no associative combine, so the counts
     of all values are kept. State: about 48 bytes per distinct value; O(1) per step.
@@ -70,7 +70,7 @@ def distinct(column: Input | None = None, *, dtype: str = "float64") -> TallyOpe
     return TallyOperator("distinct", columns_of(column), dtype_of(dtype, "distinct"))
 
 
-@recorded(replace(_COUNTED, column="mode", same_type=True))
+@recorded(replace(_COUNTED, column="mode"))
 def mode(column: Input | None = None, *, dtype: str = "float64") -> TallyOperator:
     """Return the most frequent value; of equally frequent values the smallest.
 

@@ -16,9 +16,8 @@ _TRUTHS = Record(
     travel=as_truths,
     plain=("bool",),
     reads="truths",
-    keyed="numbers",
 )
-_BITS = Record(types=("int64",), column="bits", reads="bits", keyed="numbers")
+_BITS = Record(types=("int64",), column="bits", reads="bits")
 MOST_EDGES = 2**20  # a state of 8 MiB
 
 

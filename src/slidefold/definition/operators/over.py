@@ -8,7 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from slidefold import _native
-from slidefold.definition.expressions.face import Combined, Expression, node_of
+from slidefold.definition.expressions.face import Combined, Compared, Expression, node_of
 from slidefold.definition.expressions.nodes import LITERALS, Call, Node, Result
 from slidefold.definition.windows import WindowKind, window_of, window_suffix
 from slidefold.errors import DefinitionError, PairError, nearest
@@ -45,7 +45,7 @@ class Over(Combined):
     def __eq__(self, other: object) -> Any:
         """Compare two windows as values; anything else gives an expression of the result."""
         if isinstance(other, Over):
-            return self._parts() == other._parts()
+            return Compared(self._parts() == other._parts())
         if isinstance(other, (Combined, *LITERALS)):
             return Expression(Call("equal", (self.result(), node_of(other))))
         return NotImplemented
@@ -53,7 +53,7 @@ class Over(Combined):
     def __ne__(self, other: object) -> Any:
         """Do the same for what differs."""
         if isinstance(other, Over):
-            return self._parts() != other._parts()
+            return Compared(self._parts() != other._parts())
         if isinstance(other, (Combined, *LITERALS)):
             return Expression(Call("not_equal", (self.result(), node_of(other))))
         return NotImplemented

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from slidefold.definition.rolling import Rolling
 
 
-def _spread(
-    times: tuple[str, str], unit: Callable[[float, float], float], keyed: str = ""
-) -> Record:
+def _spread(times: tuple[str, str], unit: Callable[[float, float], float]) -> Record:
     """Return the record of an operator, given its scaling for times and its unit."""
     return Record(
         key_types=NUMBERS,
@@ -51,11 +49,10 @@ def _spread(
         column="spread",
         one_pass="pair",
         unit=unit,
-        keyed=keyed,
     )
 
 
-@recorded(_spread(per_step(lambda steps: 1 / steps), lambda x, y: x * y, keyed="numbers"))
+@recorded(_spread(per_step(lambda steps: 1 / steps), lambda x, y: x * y))
 def covariance(
     x: Input | None = None,
     y: Input | None = None,
@@ -80,7 +77,7 @@ def covariance(
     return ScaledPair(*_pair("covariance", x, y, dtype, key_dtype, params))
 
 
-@recorded(_spread(("plain", "plain"), lambda x, y: 1.0, keyed="numbers"))
+@recorded(_spread(("plain", "plain"), lambda x, y: 1.0))
 def correlation(
     x: Input | None = None,
     y: Input | None = None,

@@ -54,7 +54,6 @@ class Record:
     exact_decimals: bool = False  # whether decimals are folded as integers of their last digit
     one_pass: str = ""  # how the native pass over all windows reads it, see columns/windows.py
     as_floats: bool = False  # whether that pass reads every column as floats
-    same_type: bool = False  # whether results have the type of the values
     unit: Callable[[float, float], float] = _unitless  # of results, given the columns' units
     result_bytes: Callable[[dict[str, Any]], int] = _unknown  # of sketches, given the parameters
     algorithm: str = ""  # its own algorithm over columns, if the general ones do not fold it
@@ -62,7 +61,6 @@ class Record:
 
     # ---- in order of arrival
     engine: str = "fold"  # or multiset, bounds: how the engine stores it
-    keyed: str = ""  # which columns are stored as states by key; see live/incremental.py
 
     # ---- in chunks of time
     middle: str = "state"  # the middle of a chunk travels as: state, rows (picked), whole (all)

@@ -108,7 +108,6 @@ def count_min(
         reads="hashed",
         algorithm="register_queues",
         because="each register keeps a queue of the rows that may become its maximum",
-        keyed="hashed",
     )
 )
 def approx_distinct(

@@ -8,6 +8,7 @@ from typing import Any, Self
 from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
+from slidefold.pictures import Extent
 
 
 class WindowKind(ABC):
@@ -77,6 +78,10 @@ class WindowKind(ABC):
     def rows_before(self) -> int | None:
         """How many rows before the current row it starts; None if it is not a rows window."""
         return None
+
+    def extent(self) -> Extent:
+        """Return where the window lies, for its picture."""
+        return Extent(note=self.retention())
 
     def closing(self, closed: str, *, settled: bool = True) -> Self:
         """Return the window with this `closed`; raise if this kind of window has no `closed`."""

@@ -123,12 +123,30 @@ class EveryTime:
     ) -> Slide:
         """Find the ends whose largest window is not empty, and the windows at those ends.
 
-        If several windows are the largest and differ in `closed`, one of them must not be empty.
+        If several windows are the largest and differ in `closed` or `delay`, one of them must not
+        be empty.
         """
         grid = self.ends(rows.clock)
-        largest, _ = _largest(windows, rows.clock)
+        largest = _largest(windows, rows.clock)
         days = self._days(windows)
+
+        def frames_of(window: Time, group: Ints, number: Ints) -> Frames:
+            oldest, newest = window.reach(rows.clock)
+            low = grid.low(number, oldest, days.get(window, 0))
+            if days.get(window, 0):
+                low = low + int(window.closed not in ("left", "both"))
+            lo = search(rows.group, rows.times, group, low, "left")
+            hi = search(rows.group, rows.times, group, grid.times(number) - newest, "right")
+            return np.minimum(lo, hi), hi
+
         group, number = self._numbers(rows, grid, windows, within)
+        if len({window.reach(rows.clock) for window in largest.windows}) > 1 or days:
+            # These are the ends around their rows, and between those of two windows may be others.
+            held = np.zeros(len(group), np.bool_)
+            for widest in largest.windows:
+                lo, hi = frames_of(widest, group, number)
+                held |= lo < hi
+            group, number = group[held], number[held]
         if self.fill and len(group):
             opens = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
             first, last = number[opens], number[np.append(opens[1:], len(group)) - 1]
@@ -140,13 +158,7 @@ class EveryTime:
         frames: dict[WindowKind, Frames] = {}
         for window in windows:
             if isinstance(window, Time):
-                oldest, newest = window.reach(rows.clock)
-                low = grid.low(number, oldest, days.get(window, 0))
-                if days.get(window, 0):
-                    low = low + int(window.closed not in ("left", "both"))
-                lo = search(rows.group, rows.times, group, low, "left")
-                hi = search(rows.group, rows.times, group, end - newest, "right")
-                frames[window] = np.minimum(lo, hi), hi
+                frames[window] = frames_of(window, group, number)
             elif isinstance(window, Rows):
                 newest = int(window.closed != "right")
                 hi = search(rows.group, rows.times, group, end - newest, "right")
@@ -155,7 +167,7 @@ class EveryTime:
                 newest = int(window.closed != "right")
                 hi = search(rows.group, rows.times, group, end - newest, "right")
                 frames[window] = rows.starts[group], hi
-        start = grid.low(number, largest, _longest_days(windows, days))
+        start = grid.low(number, largest.length, largest.days(days))
         return Slide(group, start, end, frames)
 
     def ends(self, clock: Clock) -> Grid | LocalDays:
@@ -174,16 +186,25 @@ class EveryTime:
 
     def engine_rule(self, windows: Sequence[WindowKind], clock: Clock) -> dict[str, Any]:
         """Return the slide as plain values for the engine of arrival order."""
-        largest, (far, near) = _largest(windows, clock)
+        largest, days = _largest(windows, clock), self._days(windows)
+        far, near = largest.reach
         grid = self.ends(clock)
         step, shift = self.grid(clock)
         rule = {
             "slide": "time",
             "step": step,
             "shift": shift,
-            "largest": largest,
+            "largest": largest.length,
             "far": far,
             "near": near,
+            "reaches": [
+                (
+                    *window.reach(clock),
+                    days.get(window, 0),
+                    int(window.closed in ("right", "neither")),
+                )
+                for window in largest.windows
+            ],
             "fill": self.fill,
             "every": f"every={self.every!r}",
             "most": float(most_results(len(windows))),
@@ -193,7 +214,7 @@ class EveryTime:
             "largest_days": 0,
         }
         if isinstance(grid, LocalDays):
-            longest = _longest_days(windows, self._days(windows))
+            longest = largest.days(days)
             rule |= {
                 "days": grid.starts.tolist(),
                 "every_days": grid.every,
@@ -225,7 +246,7 @@ class EveryTime:
 
     def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
         """Tell whether the largest window holds all rows of the others at the same end."""
-        _, (far, near) = _largest(windows, clock)
+        far, near = _largest(windows, clock).reach
         reaches = [window.reach(clock) for window in windows if isinstance(window, Time)]
         return all(far >= oldest and near <= newest for oldest, newest in reaches)
 
@@ -254,9 +275,13 @@ class EveryTime:
         windows: Sequence[WindowKind],
         within: Within | None,
     ) -> tuple[Ints, Ints]:
-        """Return the ends whose largest window holds a row, each with its group."""
+        """Return the ends whose largest window may hold a row, each with its group.
+
+        It does if there is one largest window, and its length is not in local days.
+        """
         step, shift = self.grid(rows.clock)
-        _, (far, near) = _largest(windows, rows.clock)
+        largest = _largest(windows, rows.clock)
+        far, near = largest.reach
         reaches = [window.reach(rows.clock) for window in windows]
         furthest = max(reach[0] for reach in reaches if reach is not None)
         reach = max(far, furthest, 0) + step + shift
@@ -265,9 +290,8 @@ class EveryTime:
             raise DataError(f"window bounds over {rows.clock.column!r} do not fit in 64 bits")
         # A row at t is in the windows that end from t + near to the last that starts before it.
         first = grid.from_time(times + near)
-        longest = _longest_days(windows, self._days(windows))
         if isinstance(grid, LocalDays):
-            last = self._last_local(grid, rows, far, longest)
+            last = self._last_local(grid, rows, far, largest.days(self._days(windows)))
         else:
             last = grid.until_time(times + far)
         before = np.empty_like(last)
@@ -291,35 +315,40 @@ class EveryTime:
                 f"zone= knows the days of the years 1900 to 2199, and {rows.clock.column!r} has "
                 "other times"
             )
+        last = grid.until_time(times + far)
         if not days:
-            return grid.until_time(times + far)
+            return last
         low = grid.low(np.arange(len(ends)), 0, days)
-        return np.searchsorted(low, times, "right") - 1
+        found: Ints = np.maximum(last, np.searchsorted(low, times, "right") - 1)
+        return found
 
 
-def _longest_days(windows: Sequence[WindowKind], days: dict[WindowKind, int]) -> int:
-    """Return how many local days the largest window counts; 0 if it does not count days."""
-    times = [window for window in windows if isinstance(window, Time)]
-    largest = max(times, key=_length, default=None)
-    return 0 if largest is None else days.get(largest, 0)
+@dataclass(frozen=True)
+class _Largest:
+    """The windows with the longest range: their length, and the rows that they hold at t."""
+
+    length: int
+    windows: tuple[Time, ...]
+    reach: tuple[int, int]  # all rows of all of them: `t - far` to `t - near`
+
+    def days(self, days: dict[WindowKind, int]) -> int:
+        """Return how many local days one of them counts; 0 if none does."""
+        return max(days.get(window, 0) for window in self.windows)
 
 
-def _length(window: Time) -> float:
-    length = window.range
-    return float(length) if isinstance(length, int | float) else float(nanoseconds(length))
-
-
-def _largest(windows: Sequence[WindowKind], clock: Clock) -> tuple[int, tuple[int, int]]:
-    """Return the longest range, and the rows of its windows at t: `t - far` to `t - near`."""
+def _largest(windows: Sequence[WindowKind], clock: Clock) -> _Largest:
+    """Return the windows with the longest range."""
     spans = {
         window: clock.exactly(window.range, f"the range {window.range!r}")
         for window in windows
         if isinstance(window, Time)
     }
     longest = max(spans.values())
-    reaches = [window.reach(clock) for window in spans if spans[window] == longest]
+    chosen = tuple(window for window, span in spans.items() if span == longest)
+    reaches = [window.reach(clock) for window in chosen]
     kept = [reach for reach in reaches if reach[0] >= reach[1]] or [(-1, 0)]
-    return longest, (max(far for far, _ in kept), min(near for _, near in kept))
+    reach = max(far for far, _ in kept), min(near for _, near in kept)
+    return _Largest(longest, chosen, reach)
 
 
 @dataclass(frozen=True)

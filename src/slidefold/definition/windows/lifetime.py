@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.closed import UNSAID
 from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
+from slidefold.pictures import Extent
 
 _LONGEST = 2**63 - 1
 
@@ -36,6 +38,10 @@ class Lifetime(WindowKind):
             raise WindowError(
                 f"closed of a lifetime window must be 'right' or 'left', got {self.closed!r}"
             )
+
+    def extent(self) -> Extent:
+        """Return where the window lies, for its picture."""
+        return Extent("time", math.inf, 0, keeps_end=self.closed == "right", note=self.text(None))
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window; rows of equal time see each other."""

@@ -14,6 +14,7 @@ from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.closed import UNSAID
 from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
+from slidefold.pictures import Extent
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +51,11 @@ class Rows(WindowKind):
     def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:
         """Return the window as plain values for the engine of arrival order."""
         return {"kind": "rows", "most": self.n, "with_row": self.closed == "right"}
+
+    def extent(self) -> Extent:
+        """Return where the window lies, for its picture: from its first row to its last."""
+        last = int(self.closed == "left")
+        return Extent("rows", last + self.n - 1, last, keeps_start=True, note=self.text("right"))
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window: the last n rows, or the n rows before the current one."""

@@ -18,6 +18,7 @@ from slidefold.definition.windows.closed import CLOSED, UNSAID
 from slidefold.definition.windows.durations import duration_text, nanoseconds, plain_length
 from slidefold.definition.windows.sorted_rows import Asked, Frames, SortedRows
 from slidefold.errors import WindowError
+from slidefold.pictures import Extent
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,6 +190,21 @@ class Time(WindowKind):
 
     def __repr__(self) -> str:
         return self.text(None if self.settled else "right")
+
+    def extent(self) -> Extent:
+        """Return where the window lies, for its picture."""
+        length, delay = (
+            nanoseconds(given) if isinstance(given, (str, timedelta)) else given
+            for given in (self.range, 0 if self.delay is None else self.delay)
+        )
+        return Extent(
+            axis="time" if self.datetimes else "number",
+            start=0 if self.ahead else delay + length,
+            end=-length if self.ahead else delay,
+            keeps_start=self.closed in ("left", "both"),
+            keeps_end=self.closed in ("right", "both"),
+            note=self.text("right"),
+        )
 
     def text(self, default: str | None) -> str:
         """Return the window as source code, without `closed` if it equals the default."""
