@@ -19,7 +19,6 @@ from slidefold.columns.folds import FOLDS
 from slidefold.columns.middles import PICKS
 from slidefold.columns.windows import ONE_PASS
 from slidefold.definition.operators import RECORDS, Record
-from slidefold.live.incremental import _READS as KEYED
 
 SOURCE = Path(slidefold.__file__).parent
 WINDOWS = {
@@ -101,7 +100,6 @@ def test_every_word_of_a_record_is_known(name: str) -> None:
     assert record.engine in ("fold", "multiset", "bounds")
     assert record.middle in ("state", "rows", "whole")
     assert (record.picks in PICKS) == (record.middle == "rows")
-    assert not record.keyed or record.keyed in KEYED
     assert bool(record.algorithm) == bool(record.because)
 
 
@@ -130,3 +128,20 @@ def test_stubs_name_what_the_native_module_has(tmp_path: Path) -> None:
     wrong = [line for line in said if not any(words in line for words in ours)]
     assert [line for line in wrong if "stub does not have *args" not in line] == [], run.stderr
     assert said, run.stdout + run.stderr
+
+
+def test_only_one_module_compares_versions_of_spark() -> None:
+    """What differs between versions stands in spark/compat.py, so that one can be dropped there."""
+    reads = re.compile(r"pyspark\.__version__|version_of|\bHERE\b|[sS]ession\.version")
+    found = {
+        path.relative_to(SOURCE).as_posix(): reads.findall(path.read_text(encoding="utf-8"))
+        for path in SOURCE.rglob("*.py")
+        if path != SOURCE / "spark" / "compat.py"
+    }
+    # The version of a session is passed on to compat.py, and nowhere looked at.
+    assert {name: hits for name, hits in found.items() if hits} == {
+        "spark/__init__.py": ["Session.version"]
+    }
+    assert "require_version(data.sparkSession.version" in (
+        SOURCE / "spark" / "__init__.py"
+    ).read_text(encoding="utf-8")

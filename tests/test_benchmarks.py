@@ -248,6 +248,31 @@ def test_the_worst_step_is_that_of_the_largest_window(tmp_path: Path) -> None:
     assert judged(tmp_path, "worst step") == [("60x (sum 2^22)", True)] * 2
 
 
+def test_a_complication_is_compared_with_the_plain_case_of_its_window(tmp_path: Path) -> None:
+    costs = {
+        ("slidefold", "plain", 1000): 10.0,
+        ("slidefold", "plain", 20): 4.0,
+        ("slidefold", "nulls", 1000): 16.0,
+        ("slidefold", "ties", 1000): 12.0,
+        ("slidefold", "keys", 20): 15.0,
+        ("sort", "keys", 20): 10.0,
+        ("polars", "plain", 1000): 15.0,
+        ("polars", "nulls", 1000): 32.0,
+    }
+    place = {"kind": "rows", "operator": "sum"}
+    rows = [
+        {**place, "side": side, "case": case, "window": window, "ms_per_million": cost}
+        for (side, case, window), cost in costs.items()
+    ]
+    written(tmp_path, "cliffs", rows)
+    assert judged(tmp_path, "rolling, nulls /") == [("1.6x (sum over rows)", False)]
+    assert judged(tmp_path, "rolling, ties /") == [("1.2x (sum over rows)", True)]
+    assert judged(tmp_path, "rolling, out of place") == [("-", None)]
+    assert judged(tmp_path, "rolling, keys:") == [("1.1x (sum over rows)", True)]
+    assert [met for _, met in judged(tmp_path, "polars / rolling, plain")] == [False]
+    assert judged(tmp_path, "polars / rolling, all other") == [("2x (rows sum 1000 nulls)", True)]
+
+
 # ---- the command line -------------------------------------------------------------------------
 
 

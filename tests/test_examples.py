@@ -5,6 +5,7 @@ Features are computed again here, row by row and in plain Python, from the windo
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -89,6 +90,13 @@ def test_fraud_is_found() -> None:
     text = printed("fraud_features")
     assert "12 of the 12 stolen cards are among them." in text
     assert "26,880 payments of 300 cards, 72 of them fraud" in text
+    found = re.search(r"(\d+) of (\d+) rows are what the service has answered", text)
+    assert found
+    assert found[1] == found[2]
+    assert int(found[2]) > 300
+    unknown = re.search(r"would learn (\d+) counts", text)
+    assert unknown
+    assert int(unknown[1]) > 0  # else known= shows nothing
 
 
 def test_sensor_windows() -> None:

@@ -112,6 +112,27 @@ class TestColumns:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
 
+    @pytest.mark.parametrize("known", [None, "arrived"])
+    def test_questions(self, known: str | None) -> None:
+        rows = N // 3
+        events = pa.table(
+            {
+                "t": RANDOM.integers(0, 10**9, rows),
+                "k": RANDOM.integers(0, 100, rows),
+                "x": RANDOM.random(rows),
+                "arrived": RANDOM.integers(0, 10**9, rows),
+            }
+        )
+        features = sf.rolling(
+            on="t",
+            by="k",
+            middle=sf.median("x").over(sf.time(10**8)),
+            ratio=sf.max("x").over(sf.time(10**7)) / sf.mean("x").over(sf.time(10**8)),
+        )
+        asked = events.select(["t", "k"])
+        features.run(events.slice(0, 9), at=asked.slice(0, 9), known=known)  # imports what it needs
+        stopped(lambda: features.run(events, at=asked, known=known))
+
 
 class TestChanges:
     """Calls that change an object: it is as it was."""

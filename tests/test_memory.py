@@ -10,9 +10,11 @@ import weakref
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import slidefold as sf
+from slidefold.algorithms import Fiba
 from tests.support.algorithms import STEPPING, WINDOWS, fitting, make, takes
 from tests.support.cases import BY_ID, SHORT, Case
 from tests.support.for_each import for_each
@@ -374,3 +376,30 @@ class TestMemoryComesBack:
         keyed.advance(100)
         keyed.check()
         assert (len(keyed), keyed.entries) == (0, 0)
+
+
+def _live_bytes(keys: int, rows: int, **features: Any) -> float:
+    """Return the bytes per row of live windows that hold so many rows of each key."""
+    live = sf.rolling(on="t", by="k", **features).live(lateness=10, emit="arrival")
+    times = np.arange(keys * rows)
+    live.feed(pa.table({"t": times, "k": times % keys, "x": times / 7}))
+    return live.nbytes / (keys * rows)
+
+
+def test_windows_of_live_share_their_rows() -> None:
+    """Three windows over two operators take a quarter of what a tree per window takes."""
+    operators = {"sum": sf.sum("x"), "max": sf.max("x")}
+    features = {
+        f"{name}_{length}": operator.over(sf.time(length))
+        for name, operator in operators.items()
+        for length in (10_000, 100_000, 1_000_000)
+    }
+    tree = Fiba(sf.struct(a=sf.sum(), b=sf.max()))
+    tree.bulk_insert(np.arange(2_000), (np.ones(2_000), np.ones(2_000)))
+    assert _live_bytes(20, 2_000, **features) <= 0.25 * 3 * tree.nbytes / 2_000
+
+
+def test_keys_with_few_rows_are_small() -> None:
+    """A leaf of 64 rows would take 1,500 bytes."""
+    sums = {f"sum_{length}": sf.sum("x").over(sf.time(length)) for length in (10_000, 100_000)}
+    assert 2 * _live_bytes(3_000, 2, **sums) < 500

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.csv
 import pytest
 
+from slidefold.cli.demo.flights import read_flights
 from tests.cli.support import Done, slidefold
 
 pytestmark = [
@@ -124,6 +125,24 @@ def test_the_report_opens_in_a_browser(ran: tuple[Path, Done], tmp_path: Path) -
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
     # Every chart was drawn: plotly makes its pictures when the page is opened.
-    assert len(re.findall(r'id="chart-\d"', done.stdout)) == 5
-    assert done.stdout.count('<svg class="main-svg"') >= 5
+    assert len(re.findall(r'id="chart-\d"', done.stdout)) == 6
+    assert done.stdout.count('<svg class="main-svg"') >= 6
     assert "mean of 24h" in done.stdout
+
+
+def test_the_report_leads_with_the_result_and_shows_parity(ran: tuple[Path, Done]) -> None:
+    text = (ran[0] / "report.html").read_text()
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", text)
+    said = re.search(r"of (\w\w) at (\w{3}), up to (.*?): (\d+) minutes", headline)
+    assert said
+    flights = read_flights().slice(0, ROWS).to_pandas()
+    mine = flights[(flights.carrier == said[1]) & (flights.airport == said[2])]
+    rolled = mine.sort_values("departed").set_index("departed")["delay_min"].rolling("24h")
+    mean, count = (part.groupby(level=0).last() for part in (rolled.mean(), rolled.count()))
+    worst = mean[count >= 20].max()  # rows of equal time see each other
+    assert round(worst) == int(said[4])
+    parity = next(event for event in ran[1].events if event["event"] == "parity")
+    row = re.search(r"<td>the stream in this process</td>.*?</tr>", text)
+    assert row
+    assert f"{parity['rows']:,}</td>" in row[0]
+    assert "\u2713 equal" in row[0]

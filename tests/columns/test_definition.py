@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from datetime import timedelta
 from typing import Any
 
@@ -239,3 +241,14 @@ def test_an_option_that_run_does_not_have() -> None:
         made.run(table, zzz=True)  # type: ignore[call-overload]
     with pytest.raises(DefinitionError, match=r"^explain has no thread=; did you mean threads=\?$"):
         made.explain(table, thread=2)  # type: ignore[call-overload]
+
+
+def test_a_definition_that_was_used_can_be_pickled_and_copied() -> None:
+    definition = sf.rolling(on="t", s=sf.sum("x").over(2), r=sf.col("x") / sf.sum("x").over(2))
+    table = pa.table({"t": [1, 2], "x": [1.0, 3.0]})
+    expected = definition.run(table)
+    assert len(definition.overs) == 1
+    for again in (pickle.loads(pickle.dumps(definition)), copy.deepcopy(definition)):
+        assert again == definition
+        assert again.run(table).equals(expected)
+        assert dict(again.overs) == dict(definition.overs)

@@ -195,7 +195,7 @@ class Arrivals:
     def __init__(self, rng: random.Random, definition: sf.Rolling, emit: str) -> None:
         """Start a run."""
         self.rng, self.definition, self.lateness = rng, definition, rng.choice([0, 3, 7, 60])
-        named = {"id": "id"} if emit == "revise" else {}
+        named: Any = {"id": "id"} if emit == "revise" else {}
         self.live = definition.live(lateness=self.lateness, emit=emit, **named)
         self.known: Rows = []
         self.watermark: int | None = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import json
 import random
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +21,8 @@ from hypothesis import strategies as st
 import slidefold as sf
 from slidefold.definition.expressions import Call, Column, Literal, parse
 from slidefold.definition.expressions.nodes import DEEPEST, SYMBOLS
-from slidefold.errors import DefinitionError, SlidefoldError
+from slidefold.errors import DefinitionError, PipelineError, SlidefoldError
+from slidefold.pipeline import run_pipeline
 from tests.support.for_each import for_each
 
 ONE = ("negate", "not", "abs", "log", "is_null")
@@ -184,6 +188,38 @@ def test_hostile_texts_in_definitions_run_nothing() -> None:
             with nothing_runs():
                 sentence = _refused({"on": "t", "columns": {"a": column}})
             assert len(sentence.splitlines()) <= 1
+
+
+def test_a_pipeline_file_of_hostile_texts_gets_one_sentence_for_each(tmp_path: Path) -> None:
+    texts = [text for text in hostile() if len(text) < 6000 and not _has_surrogate(text)]
+    wrong = [text for text in dict.fromkeys(texts) if not check_hostile(text)]
+    assert len(wrong) >= 1000
+    forms = (
+        "{{ operator = 'count', over = '1h', where = {} }}",
+        "{{ operator = 'sum', columns = {{ expr = {} }}, over = '1h' }}",
+        "{{ expr = {} }}",
+    )
+    columns = [
+        f"c{i} = "
+        + forms[i % 3].format(json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f"))
+        for i, text in enumerate(wrong)
+    ]
+    (tmp_path / "in.csv").write_text("t,x,y\n1,2,3\n")
+    file = tmp_path / "hostile.toml"
+    tables = "[source]\npath = 'in.csv'\n[sink]\npath = 'out.csv'\n[features]\non = 't'\n"
+    for guarded in (False, True):  # the first time imports modules
+        file.write_text(tables + "[features.columns]\n" + "\n".join(columns), encoding="utf-8")
+        guard = nothing_runs() if guarded else nullcontext()
+        with pytest.raises(PipelineError) as raised, guard:
+            run_pipeline(file)
+        noted = Counter(key.split(".")[2] for key, _ in raised.value.mistakes)
+        assert noted == Counter(f"c{i}" for i in range(len(wrong)))
+        assert all(len(reason.splitlines()) == 1 for _, reason in raised.value.mistakes)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _refused(saved: dict[str, Any]) -> str:

@@ -245,7 +245,7 @@ def test_a_batch_that_overflows_changes_nothing(emit: str, case: str) -> None:
     every = {"every": sf.time(5)} if emit.startswith("every") else {}
     if every and case in ("a row", "a rank", "a lifetime"):
         return
-    named = {"id": "id"} if emit == "revise" else {}
+    named: Any = {"id": "id"} if emit == "revise" else {}
     definition = rolling(**OVERFLOWS[case], **every)
     live = definition.live(lateness=2, emit=emit.removeprefix("every "), **named)
     live.feed(events((0, 1, "a", 1), (1, 2, "b", 2)))
@@ -376,3 +376,13 @@ def test_late_rows_raise_before_expressions_run() -> None:
     live.feed(events((0, 10, "a", 1)))
     with pytest.raises(DataError, match="late"):
         live.feed(events((1, 3, "a", BIG)))
+
+
+def test_windows_compared_as_definitions_are_refused_in_expressions() -> None:
+    a, b = sf.max("x").over("1h"), sf.max("y").over("1h")
+    assert a != b
+    for compared in (a == b, a != b):
+        with pytest.raises(DefinitionError, match=r"write \(a - b\) == 0"):
+            sf.col("p") & compared
+        with pytest.raises(DefinitionError, match=r"write \(a - b\) == 0"):
+            compared | sf.col("p")

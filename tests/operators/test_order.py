@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import random
+import statistics
 from typing import Any
 
 import numpy as np
@@ -69,6 +71,37 @@ def test_late_events(closed: str) -> None:
                 window.check()
                 window = sf.Window.from_bytes(window.to_bytes())
         assert window.late > 0
+
+
+@pytest.mark.parametrize("late", [100, 5_000])
+def test_events_far_behind_others(late: int) -> None:
+    """Windows that hold thousands of rows, and end thousands of rows before the newest one."""
+    rng = random.Random(late)
+    window = sf.Window(sf.median(), sf.time(4_000), lateness=late + 1_000)
+    texts = sf.Window(
+        sf.quantile(q=0.3, interpolation="lower", dtype="str"),
+        sf.time(4_000),
+        lateness=late + 1_000,
+    )
+    rows: list[tuple[int, int, float | None]] = []
+    for step in range(9_000):
+        time = step if step % 4 or step < 6_000 else step - rng.randrange(late)
+        value = None if rng.random() < 0.05 else round(rng.gauss(0, 3), 2)
+        bisect.insort(rows, (time, step, value), key=lambda row: row[:2])
+        found = window.push(time, value)
+        word = texts.push(time, None if value is None else f"{value:+07.2f}")
+        if step % 97 == 0 or (time < step and rng.random() < 0.05):
+            first = bisect.bisect_right(rows, time - 4_000, key=lambda row: row[0])
+            behind = bisect.bisect_right(rows, time, key=lambda row: row[0])
+            held = [v for _, _, v in rows[first:behind] if v is not None]
+            assert found == (statistics.median(held) if held else None)
+            words = sorted(f"{v:+07.2f}" for v in held)
+            assert word == (words[int(0.3 * (len(words) - 1))] if words else None)
+        if step % 1_500 == 1_499:
+            window.check()
+            texts.check()
+            window = sf.Window.from_bytes(window.to_bytes())
+            texts = sf.Window.from_bytes(texts.to_bytes())
 
 
 def test_nan_is_the_largest_and_zeros_are_one() -> None:

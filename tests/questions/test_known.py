@@ -97,6 +97,21 @@ def test_what_never_arrived_counts_for_nobody() -> None:
     assert features.run(events, at=questions)["n"].to_pylist() == [2]
 
 
+def test_events_may_have_columns_named_like_features() -> None:
+    """As without `known=`: the features are columns of the questions."""
+    events = pa.table({"t": [1, 2], "x": [4, 8], "n": [True, False], "arrived": [1, 9]})
+    features = sf.rolling(
+        on="t",
+        x=sf.sum("x").over(sf.time(9)),
+        n=sf.count().where("n").over(sf.time(9)),
+        r=sf.sum("x").over(sf.time(9)) / 2,
+    )
+    questions = pa.table({"t": [5, 9]})
+    found = features.run(events, at=questions, known="arrived")
+    assert found.drop_columns(["t"]).to_pydict() == {"x": [4, 12], "n": [1, 1], "r": [2.0, 6.0]}
+    assert features.run(events, at=questions)["x"].to_pylist() == [12, 12]
+
+
 def test_bad_input() -> None:
     events = pa.table({"t": [1], "x": [1.0], "word": ["a"]})
     questions = pa.table({"t": [1]})

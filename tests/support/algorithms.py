@@ -34,6 +34,7 @@ OFFERS = {
     "daba": Offers(),
     "daba_lite": Offers(),
     "flat_fat": Offers(extras=("update", "aggregate", "prefix", "suffix", "capacity", "trigger")),
+    "b_int": Offers(),
     "flat_fit": Offers(),
     "slick_deque": Offers(needs="selective"),
     "amta": Offers(extras=("bulk_evict",)),

@@ -107,14 +107,15 @@ def results(
     found = []
     longest = max(span.length for span in spans)
     largest = [i for i, span in enumerate(spans) if span.length == longest]
-    assert not any(spans[i].delay for i in largest), "the largest window must have no delay"
-    reach = max(span.length + span.delay for span in spans) + 3 * DAY
+    # Windows with a delay do not count local days.
+    delay = min(spans[i].delay for i in largest)
+    reach = max(span.length + span.delay for span in spans) + 10 * DAY
     for key in dict.fromkeys(row["k"] for row in rows):
         own = [row for row in rows if row["k"] == key]
         some = []
         for end, name in ends.between(own[0]["t"] - DAY, own[-1]["t"] + reach):
             held = [span.held(own, ends, end, name) for span in spans]
-            start = ends.low(end, name, longest)
+            start = end - longest if delay else ends.low(end, name, longest)
             ids = [[row["id"] for row in each] for each in held]
             some.append((any(held[i] for i in largest), (key, start, end, ids)))
         there = [i for i, (full, _) in enumerate(some) if full]

@@ -6,12 +6,17 @@ import inspect
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import slidefold as sf
+from benchmarks import goals, harness
+from slidefold.cli.app import app
 from slidefold.definition.operators import BUILT_IN
-from tools.docs import api, curves, operators, pages
+from slidefold.options import BATCH, OPTIONS, STREAM
+from tools.docs import api, comparisons, curves, operators, pages, parameters
 from tools.docs.__main__ import main
 from tools.docs.algorithms import filled
 from tools.docs.words import header, invariants
@@ -53,7 +58,8 @@ def test_check_only_checks(capsys: pytest.CaptureFixture[str]) -> None:
     ids=lambda kind: kind.__name__,
 )
 def test_every_algorithm_has_its_page(kind: type) -> None:
-    slug = re.sub(r"(?<!^)(?<!B)([A-Z])", r"-\1", kind.__name__).lower()
+    spelled = re.sub(r"(?<!^)([A-Z])", r"_\1", kind.__name__).lower()
+    slug = getattr(kind, "name", spelled).replace("_", "-")
     text = (DOCS / "algorithms" / f"{slug}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# {kind.__name__}\n")
     if kind is not sf.algorithms.KeyedWindows:  # a set of windows: no readable version to draw
@@ -181,3 +187,46 @@ def test_the_api_page_has_every_public_name() -> None:
     assert missing == set()
     assert {"EmptyWindowError", "DabaLite"} <= headings
     assert "#### Window.push" in text
+
+
+def test_the_api_has_every_option_and_command() -> None:
+    text = api.page()
+    spark = text[text.index("## On Spark") : text.index("## Command line")]
+    for kind in (BATCH, STREAM):
+        for option in OPTIONS[kind]:
+            if option != "at":  # the title of its part
+                row = re.search(rf"^\| `{option}` \|.*\| ([^|]+) \|$", spark, re.MULTILINE)
+                assert row, option
+                assert row[1].strip(), f"{option} has no meaning"
+    commands: Any = get_command(app)
+    for name in commands.commands:
+        assert f"### slidefold {name}\n" in text
+    for name in ("Live", "RollingFeatures", "SlidefoldError"):
+        assert name in text
+
+
+def test_a_meaning_is_the_sentence_that_names_the_parameter() -> None:
+    doc = """Do it.
+
+    `one` is the first. It is not `two`. `two=3` is another,
+    over two lines.
+
+    Args:
+        three: what it is,
+            at length.
+        four: another.
+    """
+    assert parameters.meaning("one", doc) == "`one` is the first."
+    assert "another, over two lines." in parameters.meaning("two", doc)
+    assert parameters.meaning("three", doc) == "what it is, at length."
+    assert parameters.meaning("five", doc) == ""
+
+
+def test_the_page_of_benchmarks_shows_losses_and_every_goal() -> None:
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    for figure, read in goals.READERS.items():
+        assert f"{{ #{figure.replace('_', '-')} }}" in text
+        for goal in read(harness.load(figure, harness.RESULTS)):
+            assert goal.goal in text
+    for figure, side, _, where, _ in comparisons.losses():
+        assert f"| [{side}](#{figure.replace('_', '-')}) | {where} (" in text

@@ -63,9 +63,10 @@ class Case:
 
     @staticmethod
     def _spans(rng: random.Random) -> list[Span]:
-        """Draw windows; the largest has its start, so that all of its days have rows."""
+        """Draw windows; sometimes several are the largest."""
         days = rng.choice([1, 1, 2, 3, 7]) * DAY
-        spans = [Span(days, rng.choice(["left", "left", "both"]))]
+        closed = ["left", "right", "both", "neither"]
+        spans = [Span(days, rng.choice(closed), rng.choice([0, 0, 0, 5 * HOUR, 9 * DAY]))]
         if rng.random() < 0.3:
             spans = [
                 Span(rng.choice([36, 12, 25]) * HOUR, rng.choice(["left", "right", "neither"]))
@@ -74,7 +75,10 @@ class Case:
             length = rng.choice([DAY, 2 * DAY, 12 * HOUR, 36 * HOUR, HOUR])
             delay = rng.choice([0, 0, DAY, 5 * HOUR])
             if length < spans[0].length:
-                spans.append(Span(length, rng.choice(["left", "right", "both", "neither"]), delay))
+                spans.append(Span(length, rng.choice(closed), delay))
+        if rng.random() < 0.3:
+            spans.append(Span(spans[0].length, rng.choice(closed), rng.choice([0, DAY, 9 * DAY])))
+            spans = list(dict.fromkeys(spans))
         if rng.random() < 0.2:
             spans.append(Span(rows=2, closed=rng.choice(["left", "right"])))
         rng.shuffle(spans)

@@ -158,7 +158,7 @@ def check_live(seed: int, name: str) -> None:
     definition = sf.rolling(on="t", by="k", order="id", columns=columns(windows, length))
     rows.sort(key=lambda row: row["t"] + rng.choice([0, 0, 4]))
     emit = rng.choice(["final", "revise"])
-    named = {"id": "id"} if emit == "revise" else {}
+    named: Any = {"id": "id"} if emit == "revise" else {}
     live = definition.live(lateness=length(5), emit=emit, **named)
     found: dict[int, Any] = {}
     schema = None
@@ -467,3 +467,18 @@ def test_dates_and_datetimes_since() -> None:
     days = sf.rolling(on="t", s=sf.since_last().over("9d", closed="left"))
     given_days = pa.table({"t": [date(2020, 1, 1), date(2020, 1, 4)]})
     assert days.run(given_days)["s"].to_pylist() == [None, timedelta(days=3)]
+
+
+@for_each("closed", [None, *CLOSED])
+def test_a_window_ahead_in_a_file_is_that_of_python(closed: str | None) -> None:
+    said = {} if closed is None else {"closed": closed}
+    window = sf.time(4, ahead=True, **said)
+    for default in (None, *CLOSED):
+        definition = sf.rolling(on="t", closed=default, y=sf.sum("x").over(window))
+        again = sf.Rolling.from_dict(definition.to_dict())
+        assert again.windows == definition.windows
+        assert again.windows[0].closed == (closed or "left")
+    for kind in ({"kind": "time", "range": 4}, {"time": 4}):
+        column = {"operator": "sum", "columns": ["x"], "over": {**kind, "ahead": True, **said}}
+        short = sf.Rolling.from_dict({"on": "t", "columns": {"y": column}})
+        assert short.windows == (window,)

@@ -44,6 +44,24 @@ def test_live_runs_refuse_them_and_go_on(emit: str) -> None:
     assert len(live.feed(YEARS.slice(0, 0))) == 0
 
 
+@pytest.mark.parametrize("engine", ["run", "live"])
+def test_empty_ends_that_are_filled_in_count(engine: str) -> None:
+    """A live run counted only the ends with rows, and then filled in the others for ever."""
+    features = sf.rolling(on="t", every="1us", fill=True, s=sf.sum("x").over("1us"))
+    live = features.live(lateness="0s")
+    feed = features.run if engine == "run" else live.feed
+    # Ends from one microsecond after the first row to one after the last row, which waits for
+    # later rows in a live run: 3 years of 365 days, or 2.
+    years = 3 if engine == "run" else 2
+    count = years * 365 * 86_400_000_000 + (86_400_000_000 if years == 3 else 0)
+    with pytest.raises(DataError, match=r"every='1us' gives ([\d,]+) results") as refused:
+        feed(YEARS)
+    told = int(str(refused.value).split("gives ")[1].split(" results")[0].replace(",", ""))
+    assert told == pytest.approx(count, rel=0.01)
+    assert (live.watermark, live.pending, live.late) == (None, 0, 0)
+    assert len(live.feed(YEARS.slice(0, 0))) == 0
+
+
 def test_the_limit_is_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"t": [0, 1], "k": ["a", "b"], "x": [1, 2]})
     ten = sf.rolling(on="t", every=sf.time(1), s=sf.sum("x").over(sf.time(10)))
