@@ -21,6 +21,7 @@ WERROR ?= OFF
 ENGINE ?= all
 TESTS ?= tests
 BENCH ?=
+PAPERS ?=
 FUZZ ?=
 CRASH ?=
 SIMULATE ?=
@@ -118,13 +119,21 @@ ctest: $(VENV)/.build ## The C++ tests
 bench: $(VENV)/.bench $(VENV)/.native ## The benchmarks (BENCH=... passes arguments)
 	@$(PY) -m benchmarks $(BENCH)
 
+.PHONY: papers
+papers: $(VENV)/.bench $(VENV)/.native ## The papers' experiments and one report (PAPERS=--quick is short)
+	@$(PY) -m benchmarks.papers $(PAPERS)
+
 .PHONY: bench-spark
 bench-spark: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark batch against Spark's own windows
-	@$(PY) -m benchmarks $(BENCH) spark_batch
+	@$(PY) -m benchmarks $(BENCH) spark_batch spark_questions spark_small
 
 .PHONY: bench-stream
 bench-stream: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark streams against what Spark offers
 	@$(PY) -m benchmarks $(BENCH) stream
+
+.PHONY: bench-serve
+bench-serve: $(VENV)/.bench $(VENV)/.native ## A service under load, beside Redis if it is installed
+	@$(PY) -m benchmarks $(BENCH) serve
 
 .PHONY: fuzz
 fuzz: $(VENV)/.native ## Random histories, damaged states (FUZZ=... passes arguments)

@@ -190,6 +190,7 @@ _EVENTS = {
     "feed 1,000 rows, 10,000 keys: first feature, per row": 1.0,
     "feed 1,000 rows, 10,000 keys: each further, per row": 0.15,
     "a row 200 places late in its key": 5.0,
+    "sf.Window(median), 10,000 places late": 15.0,
 }
 
 
@@ -233,6 +234,36 @@ def tables(rows: list[Row]) -> Iterator[Goal]:
         if row["part"] == "memory"
     ]
     yield at_most("rolling, memory / (2x the input plus the output)", 1.0, grown)
+
+
+def complications(rows: list[Row]) -> Iterator[Goal]:
+    """Compare each complication of the data with the plain case, and both with Polars."""
+    cost = "ms_per_million"
+    own = {
+        (row["kind"], row["operator"], row["window"], row["case"], row["side"]): row[cost]
+        for row in rows
+    }
+
+    def against(case: str, *, sorting: bool) -> Iterator[tuple[float, str]]:
+        for (kind, operator, window, name, side), spent in own.items():
+            if (name, side) == (case, "slidefold"):
+                plain = own[kind, operator, window, "plain", side]
+                sort = own[kind, operator, window, case, "sort"] if sorting else 0.0
+                value = (spent - plain) / sort if sorting else spent / plain
+                yield value, f"{operator} over {kind}"
+
+    for case, target in (("nulls", 1.5), ("ties", 1.5), ("out of place", 3.0)):
+        yield at_most(f"rolling, {case} / plain", target, against(case, sorting=False))
+    for case in ("shuffled", "keys"):
+        goal = f"rolling, {case}: (case - plain) / our own sort"
+        yield at_most(goal, 1.2, against(case, sorting=True))
+    place = ("kind", "operator", "window", "case")
+    plain = [row for row in rows if row["case"] == "plain"]
+    others = [row for row in rows if row["case"] != "plain"]
+    values = ratios(plain, "polars", "slidefold", cost, *place)
+    yield at_least("polars / rolling, plain cases", 2.0, values)
+    values = ratios(others, "polars", "slidefold", cost, *place)
+    yield at_least("polars / rolling, all other cases", 1.0, values)
 
 
 def built_ins(rows: list[Row]) -> Iterator[Goal]:
@@ -309,6 +340,17 @@ def clusters(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("slidefold without a key, slowest / fastest length", 2.0, flat)
 
 
+def small_jobs(rows: list[Row]) -> Iterator[Goal]:
+    """Compare small Spark jobs: the first one with an identity, later ones with Spark's windows."""
+    place = ("seconds", "settings", "rows")
+    later = [row for row in rows if row["job"] == "later"]
+    values = ratios(later, "slidefold", "spark", *place)
+    yield at_most("small Spark jobs, not the first: slidefold / Spark's own windows", 1.0, values)
+    first = [row for row in rows if row["job"] == "first"]
+    values = ratios(first, "slidefold", "identity", *place)
+    yield at_most("first Spark job: slidefold / an identity in Python workers", 1.2, values)
+
+
 def streams(rows: list[Row]) -> Iterator[Goal]:
     """Compare streams with their floor, Spark's sliding windows and its state per key."""
     cost = "us_per_row"
@@ -358,6 +400,24 @@ def asked(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("known= / at=", 10.0, ratio("known=, per at="))
     yield at_least("push and ask / known=", 3.0, ratio("push and ask one by one, per known="))
     yield at_least("range join of DuckDB / at=", 10.0, ratio("range join of DuckDB, per at="))
+    title = "rolling and join_asof of Polars / at="
+    yield at_least(title, 1.0, ratio("rolling and join_asof of Polars, per at="))
+
+
+def asked_on_spark(rows: list[Row]) -> Iterator[Goal]:
+    """Compare questions on Spark with a run over as many rows."""
+    ratios = [(row["ratio"], row["keys"]) for row in rows if row["what"] == "at="]
+    yield at_most("Spark, questions / run over as many rows", 1.5, ratios)
+
+
+def served(rows: list[Row]) -> Iterator[Goal]:
+    """Judge a service under its load."""
+    loads = [row for row in rows if "batch_p99_ms" in row]
+    first = loads[:1]
+    asked = [(row["ask_p99_ms"], f"{row['asks_per_second']:,} questions/s") for row in first]
+    yield at_most("service: 99% of single questions", 5.0, asked, " ms")
+    sent = [(row["events_per_second"], "") for row in first]
+    yield at_least("service: events meanwhile", 20_000, sent, " per second")
 
 
 READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
@@ -371,12 +431,16 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "live": arrivals,
     "live_events": single_events,
     "rolling": tables,
+    "cliffs": complications,
     "expressions": made_of_rows,
     "questions": asked,
     "operators": built_ins,
     "user_operators": users,
     "package": package,
+    "serve": served,
     "spark_batch": clusters,
+    "spark_questions": asked_on_spark,
+    "spark_small": small_jobs,
     "stream": streams,
 }
 

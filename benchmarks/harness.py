@@ -238,4 +238,4 @@ def pivot(
 
 def power(number: int) -> str:
     """Format a power of two as 2^k, any other number as it is."""
-    return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else str(number)
+    return f"2^{number.bit_length() - 1}" if number and number & (number - 1) == 0 else str(number)

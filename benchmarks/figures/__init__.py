@@ -19,7 +19,10 @@ from benchmarks.figures import (
     per_event,
     questions,
     rolling,
+    serve,
     spark_batch,
+    spark_questions,
+    spark_small,
     stream,
     throughput,
     user_operators,
@@ -44,7 +47,10 @@ FIGURES: dict[str, ModuleType] = {
         operators,
         user_operators,
         package,
+        serve,
         spark_batch,
+        spark_questions,
+        spark_small,
         stream,
     )
 }

@@ -83,6 +83,7 @@ def measure(sizes: Sizes) -> list[Row]:
         note(f"feed 1,000 rows, {keys_held:,} keys: first feature, per row", one)
         note(f"feed 1,000 rows, {keys_held:,} keys: each further, per row", (ten - one) / 9)
     note("a row 200 places late in its key", _late(sizes))
+    note("sf.Window(median), 10,000 places late", _late_median(sizes))
     if find_spec("river") is not None:
         note("river: ten statistics of one key", _river(reals, sizes.rounds))
     return results
@@ -140,6 +141,22 @@ def _late(sizes: Sizes) -> float:
         for i in range(min(300, count))
     ]
     return _each(live.push, late, sizes.rounds)
+
+
+def _late_median(sizes: Sizes) -> float:
+    """Return the us per event of a window of time in which every other event is late."""
+    count = min(sizes.events, 60_000)
+    late = min(10_000, count // 4)
+    window = sf.Window(sf.median(), sf.time(late), lateness=late + 1)
+    values = np.random.default_rng(6).random(count).tolist()
+    half = count // 2
+    for i in range(half):
+        window.push(i, values[i])
+
+    def push(i: int) -> None:
+        window.push(i if i % 2 else i - late, values[i])
+
+    return _each(push, list(range(half, count)), sizes.rounds)
 
 
 def _river(values: list[float], rounds: int) -> float:
