@@ -176,7 +176,14 @@ TEST(arrow_texts_and_dictionaries) {
   std::memcpy(views + 24, place, 8);
   Column("vu", 2, {nullptr, views, "-a long text ..-"}).read(pool, words, valid);
   CHECK(text_of(words[0]) == "xyz" && text_of(words[1]) == "a long text ..");
-  ArrowSchema list{};
-  list.format = "+l";
-  CHECK(!type_of(list).has_value());
+  ArrowSchema nested{}, child{};
+  ArrowSchema* children[] = {&child};
+  child.format = "l";
+  nested.format = "+l";
+  CHECK(!type_of(nested).has_value());  // a list of nothing
+  nested.n_children = 1;
+  nested.children = children;
+  CHECK(type_of(nested)->layout == 'N');
+  nested.format = "+ud:0";  // a union
+  CHECK(!type_of(nested).has_value());
 }

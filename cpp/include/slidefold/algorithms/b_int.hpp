@@ -31,16 +31,29 @@ template <class Op>
 struct BIntTypes {
   using State = typename Op::State;
   struct Store {
-    // A level that is made in a step which fails stays, empty.
+    // A level that is made in a step which fails stays, empty, until a step succeeds.
     std::vector<Ring<State, fallible_v<Op>>> levels{1};
+    bool open = false;
+    void add_level() {
+      levels.emplace_back();
+      if (open) levels.back().begin();
+    }
+    // A small window keeps no memory of the levels that it had when it was large.
+    void drop_empty() {
+      while (levels.size() > 1 && levels.back().empty()) levels.pop_back();
+    }
     void begin() {
       for (auto& level : levels) level.begin();
+      open = true;
     }
     void commit() {
       for (auto& level : levels) level.commit();
+      open = false;
+      drop_empty();
     }
     void rollback() {
       for (auto& level : levels) level.rollback();
+      open = false;
     }
   };
   struct Marks {};
@@ -68,7 +81,7 @@ class BInt : public Undoable<typename BIntTypes<Op>::Store, typename BIntTypes<O
     levels()[0].push_back(std::move(value));
     // The intervals that end with the value, while the older half is in the window as well.
     for (unsigned k = 0; (at >> k) % 2 == 1 && ((at >> k) - 1) << k >= front(); ++k) {
-      if (levels().size() == k + 1) levels().emplace_back();
+      if (levels().size() == k + 1) this->store_.add_level();
       const Position newer = at >> k;
       levels()[k + 1].push_back(op_.combine(fold(k, newer - 1), fold(k, newer)));
     }
@@ -78,8 +91,9 @@ class BInt : public Undoable<typename BIntTypes<Op>::Store, typename BIntTypes<O
     const Position from = front();
     for (unsigned k = 0; k < levels().size() && !levels()[k].empty(); ++k) {
       levels()[k].pop_front();
-      if ((from >> k) % 2 == 1) return;  // no larger interval begins here
+      if ((from >> k) % 2 == 1) break;  // no larger interval begins here
     }
+    if constexpr (!fallible_v<Op>) this->store_.drop_empty();
   }
 
   State query() {

@@ -102,6 +102,7 @@ inline std::optional<Nested> nested_of(const ArrowSchema& schema) {
   } else {
     return std::nullopt;
   }
+  if (made.form != Form::kStruct && schema.n_children != 1) return std::nullopt;
   for (std::int64_t i = 0; i < schema.n_children; ++i) {
     auto child = nested_of(*schema.children[i]);
     if (!child) return std::nullopt;
