@@ -16,7 +16,7 @@ from slidefold.definition.files import from_dict
 from slidefold.definition.formula import Formula
 from slidefold.definition.lowering import Lowered, inlined, lower, windows_in
 from slidefold.definition.operators import Operator, Over
-from slidefold.definition.operators.over import require_algorithm
+from slidefold.definition.operators.over_window import require_algorithm
 from slidefold.definition.plain_values import to_dict
 from slidefold.definition.windows import (
     Every,
