@@ -186,7 +186,7 @@ class Engine:
         It depends on the last watermark taken; the argument is ignored.
         """
         if self.native.keeps_past:
-            return None  # what is left of older rows is not in the rows
+            return None  # the folds of older rows are not in the rows
         return self.native.horizon()
 
     def next_due(self) -> int | None:

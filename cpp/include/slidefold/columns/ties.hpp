@@ -1,7 +1,7 @@
 // Rows of equal time, put in order where they stand.
 //
 // Layout: the places of all rows that have peers, and where each run of peers starts among them.
-//   They are sorted run by run by one key; what is still equal are shorter runs for the next key.
+//   They are sorted run by run by one key; rows still equal form shorter runs for the next key.
 // Invariants: I1 a run has two rows or more. I2 the sort is stable.
 // Cost: one pass over the times, and O(n log n) in the rows of each run; rows without peers are not
 //   looked at again.
