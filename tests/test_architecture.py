@@ -158,3 +158,26 @@ def test_only_one_module_compares_versions_of_spark() -> None:
     assert "require_version(data.sparkSession.version" in (
         SOURCE / "spark" / "__init__.py"
     ).read_text(encoding="utf-8")
+
+
+def test_the_map_of_where_to_add_things_is_exact() -> None:
+    """Every path in ARCHITECTURE.md exists, and every registry is in a file of its row."""
+    root = SOURCE.parents[1]
+    page = (root / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = page.partition("## Where do I add X?")[2].partition("\n\nPaths without")[0]
+    rows = [line for line in table.splitlines() if line.startswith(("| a", "| it"))]
+    assert len(rows) > 12
+    for row in rows:
+        names = re.findall(r"`([^`]+)`", row)
+        paths = [name for name in names if re.search(r"/|\.(py|hpp|cpp|txt|md|yml)$", name)]
+        folders = [root, SOURCE]
+        files: list[Path] = []
+        for path in paths:
+            pattern = re.sub(r"<\w+>", "*", path).rstrip("/")
+            matches = [file for folder in folders for file in folder.glob(pattern)]
+            assert matches, f"{path} of {row}"
+            files += matches
+            folders += [file.parent for file in matches]  # names "next to it" follow
+        text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+        for name in set(names) - set(paths):
+            assert re.search(rf"\b{re.escape(name.lstrip('@').partition('(')[0])}\b", text), row
