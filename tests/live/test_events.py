@@ -278,7 +278,10 @@ def test_a_time_with_a_fraction_is_refused_and_not_cut(emit: str) -> None:
 
 @pytest.mark.parametrize("emit", ["arrival", "final"])
 def test_names_with_a_nul_in_formulas(emit: str) -> None:
-    columns = {"s\0t": sf.col("x\0y") + sf.sum("x\0y").over(sf.time(3)), "s": sf.count().over(2)}
+    columns: Any = {
+        "s\0t": sf.col("x\0y") + sf.sum("x\0y").over(sf.time(3)),
+        "s": sf.count().over(2),
+    }
     definition = sf.rolling(on="t", columns=columns)
     rows = [{"t": 1, "x\0y": 3}, {"t": 2, "x\0y": 4}]
     pushing, feeding = (definition.live(lateness=0, emit=emit) for _ in range(2))
