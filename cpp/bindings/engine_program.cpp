@@ -131,6 +131,8 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
   }
   core.names.push_back(at<std::string>(given, "name"));
   core.keys.push_back(nb::str(core.names.back().data(), core.names.back().size()));
+  output->name = core.names.back();
+  output->overflows = &core.overflows;
   core.outputs.push_back(std::move(output));
 }
 

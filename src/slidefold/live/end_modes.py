@@ -22,6 +22,8 @@ from slidefold.live.row_modes import LastResults
 class NativeEnds(Native):
     """`every=` with `emit="final"`: results at ends that the watermark has passed."""
 
+    waits = True
+
     def ends(self, found: Any) -> dict[str, Any]:
         """Return the keys and bounds of results."""
         batch = pa.RecordBatch._import_from_c_capsule(*found)
@@ -35,8 +37,9 @@ class NativeEnds(Native):
 
     def emitted(self, rows: Any, first: int, late: Any, numbers: Any, features: Any) -> Emitted:
         """Return the results that are ready."""
-        ends = self.ends(numbers)
-        return self.paired(pa.table({**ends, **self.complete(ends, features)}))
+        ends = pa.table(self.ends(numbers))
+        self.require_fit(ends)
+        return self.paired(self.joined(ends, features))
 
     def paired(self, results: Any) -> Emitted:
         """Return what comes out of the results that are ready."""
@@ -88,6 +91,7 @@ class NativeChangedEnds(LastResults, NativeEnds):
 class NativeRevisedEnds(NativeEnds):
     """`every=` with `emit="revise"`: each end that a batch changes."""
 
+    waits = False
     sided = True
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:

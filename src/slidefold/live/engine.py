@@ -180,6 +180,18 @@ class Engine:
             late = judge(rows.take(pa.array(places)), self.definition.on, before)[1]
         return self._written(results), late
 
+    def begin(self, history: Any, watermark: int | None) -> None:
+        """Take rows from before the first batch, up to the watermark; none of them comes out.
+
+        The last results of "change" are those of the history. For "revise" nothing has come out
+        yet, so that the first result of an end has revision 0.
+        """
+        rows = self.read(history)
+        if self.emit == "revise":
+            self.native.fill(rows, watermark)
+        else:
+            self.native.take(rows, watermark)
+
     def horizon(self, watermark: int | None = None) -> int | None:
         """Return a time up to which no row is needed any more, or None if it is unknown.
 

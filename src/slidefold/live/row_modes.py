@@ -30,11 +30,15 @@ from slidefold.live.revisions import (
 class NativeFinal(Native):
     """`emit="final"`: rows come out once, when the watermark has passed them."""
 
+    waits = True
+
     def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the rows that have become final."""
         carried, added = self.carried, self.carried.add(first, rows, late)
         try:
-            found = self.paired(carried.find(numbers), features)
+            due = carried.find(numbers)
+            self.require_fit(due)
+            found = self.paired(due, features)
         except BaseException:
             if added:
                 carried.drop_last()
