@@ -33,7 +33,7 @@ from slidefold.spark.types import (
     sendable,
     spark_schema,
 )
-from slidefold.spark.worker import Shipped, returned
+from slidefold.spark.worker import Shipped, map_in_arrow, returned
 
 
 def run_batch(
@@ -207,4 +207,4 @@ def _run_sorted(task: Chunking, spread: DataFrame) -> DataFrame:
 
 
 def _mapped(task: Chunking, spread: DataFrame, fold: Any) -> DataFrame:
-    return named(spread.mapInArrow(fold, spark_schema(sendable(task.made))), task.made.names)
+    return named(map_in_arrow(spread, fold, spark_schema(sendable(task.made))), task.made.names)
