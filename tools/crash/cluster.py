@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,12 +16,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
-from tools.crash.processes import kill, kill_session, of_session
+from tools.crash.processes import kill_session, of_session, workers
 
+ROOT = Path(__file__).parents[2]
 # A daemon or a server that has not started after this many seconds never will.
 PATIENCE = 180.0
 # Daemons live for a minute or two: the optimizing compiler of Java costs more than it saves.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def _python_path() -> list[str]:
+    return list(filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
 
 
 class Daemon:
@@ -41,6 +55,7 @@ class Daemon:
                     "SPARK_DAEMON_MEMORY": "256m",
                     "SPARK_DAEMON_JAVA_OPTS": JAVA,
                     "PYSPARK_PYTHON": sys.executable,
+                    "PYTHONPATH": os.pathsep.join((str(ROOT), *_python_path())),
                     **(env or {}),
                 },
                 cwd=log.parent,
@@ -75,7 +90,7 @@ class Daemon:
 class Cluster:
     """A master and its workers."""
 
-    def __init__(self, folder: Path, workers: int = 2, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, count: int = 2, env: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.env = folder, env
         self.workers: list[Daemon] = []
@@ -83,10 +98,12 @@ class Cluster:
             folder / "master.txt",
             "org.apache.spark.deploy.master.Master",
             *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
+            # By default an application ends if its executors are killed ten times.
+            env={"SPARK_DAEMON_JAVA_OPTS": f"{JAVA} -Dspark.deploy.maxExecutorRetries=-1"},
         )
         try:
             self.url = self.master.wait_for(r"spark://127\.0\.0\.1:\d+")
-            for _ in range(workers):
+            for _ in range(count):
                 self.add_worker()
             for worker in self.workers:
                 worker.wait_for("Successfully registered with master")
@@ -111,12 +128,9 @@ class Cluster:
         """Return the Java processes of all executors."""
         return [pid for worker in self.workers for pid in worker.executors()]
 
-    def kill_executor(self, number: int) -> bool:
-        """Kill one executor with SIGKILL; return False if there is none."""
-        alive = self.executors()
-        if alive:
-            kill(alive[number % len(alive)])
-        return bool(alive)
+    def python_workers(self) -> list[int]:
+        """Return the Python workers of all executors."""
+        return [pid for worker in self.workers for pid in workers(worker.process.pid)]
 
     def close(self) -> None:
         """Kill all processes of the cluster."""
@@ -125,9 +139,9 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2, env: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+def cluster(folder: Path, count: int = 2, env: Mapping[str, str] | None = None) -> Iterator[Cluster]:
     """Run a cluster, and kill all its processes at the end."""
-    running = Cluster(folder, workers, env)
+    running = Cluster(folder, count, env)
     try:
         yield running
     finally:

@@ -59,16 +59,15 @@ def loader(data: bytes) -> Callable[[], Any]:
         except ModuleNotFoundError as error:
             if error.name != "slidefold":
                 raise
-            raise ImportError(
-                f"the driver has slidefold {here}, and the Python of this worker, "
-                f"{sys.executable}, has no slidefold: install slidefold=={here} there, or send an "
-                "environment with spark.archives"
-            ) from None
-        there = getattr(slidefold, "__version__", "of unknown version")
+            there = None
+        else:
+            there = getattr(slidefold, "__version__", None)
         if there != here:
+            has = "no slidefold" if there is None else f"slidefold {there}"
             raise ImportError(
                 f"the driver has slidefold {here}, and the Python of this worker, "
-                f"{sys.executable}, has slidefold {there}: install the same version in both"
+                f"{sys.executable}, has {has}: install slidefold=={here} there, or send an "
+                "environment with spark.archives"
             )
         return pickle.loads(data)
 
