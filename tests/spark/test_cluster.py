@@ -1,4 +1,4 @@
-"""A standalone cluster of two workers: batch, streams, killed executors, and how slidefold gets there.
+"""A standalone cluster of two workers: batch, streams, kills, and how slidefold gets there.
 
 The executors are processes of their own, as on a cluster of many machines.
 """
@@ -102,7 +102,9 @@ def answer(cluster: Cluster, python: Path | str, **settings: str) -> str:
 def test_executors_without_slidefold_or_with_another(cluster: Cluster, tmp_path: Path) -> None:
     own = environment(tmp_path / "other")
     python = tmp_path / "other" / "bin" / "python"
-    has = f"the driver has slidefold {sf.__version__}, and the Python of this worker, {python}, has "
+    has = (
+        f"the driver has slidefold {sf.__version__}, and the Python of this worker, {python}, has "
+    )
     fix = f": install slidefold=={sf.__version__} there, or send an environment with spark.archives"
     assert f"{has}no slidefold{fix}\n" == answer(cluster, python)
     (own / "slidefold").mkdir()
@@ -123,7 +125,5 @@ def test_an_environment_in_an_archive(cluster: Cluster, tmp_path: Path) -> None:
     with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
         tar.add(tmp_path / "environment", ".")
     shutil.rmtree(tmp_path / "environment")
-    found = answer(
-        cluster, "./there/bin/python", **{"spark.archives": f"{archive}#there"}
-    )
+    found = answer(cluster, "./there/bin/python", **{"spark.archives": f"{archive}#there"})
     assert found.strip() == TOTAL

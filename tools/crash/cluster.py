@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from time import monotonic, sleep
 
 from tools.crash.processes import kill_session, of_session, workers
 
+# Linux kills a daemon whose parent was killed. Executors end by themselves without their worker.
+MORTAL = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 ROOT = Path(__file__).parents[2]
 # A daemon or a server that has not started after this many seconds never will.
 PATIENCE = 180.0
@@ -47,7 +50,7 @@ class Daemon:
         self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [str(home / "bin" / "spark-class"), *command],
+                [*MORTAL, str(home / "bin" / "spark-class"), *command],
                 env={
                     **os.environ,
                     "SPARK_HOME": str(home),
@@ -90,9 +93,9 @@ class Daemon:
 class Cluster:
     """A master and its workers."""
 
-    def __init__(self, folder: Path, count: int = 2, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, count: int = 2) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.env = folder, env
+        self.folder = folder
         self.workers: list[Daemon] = []
         self.master = Daemon(
             folder / "master.txt",
@@ -119,7 +122,6 @@ class Cluster:
             "org.apache.spark.deploy.worker.Worker",
             *("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g"),
             *("--work-dir", str(self.folder / f"work{number}"), self.url),
-            env=self.env,
         )
         self.workers.append(worker)
         return worker
@@ -139,9 +141,9 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, count: int = 2, env: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    """Run a cluster, and kill all its processes at the end."""
-    running = Cluster(folder, count, env)
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """Run a cluster of two workers, and kill all its processes at the end."""
+    running = Cluster(folder)
     try:
         yield running
     finally:

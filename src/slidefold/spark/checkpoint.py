@@ -126,4 +126,6 @@ def tail(
 
     sent = sendable(result)
     logs = entries.join(marks, ["bucket", "version"])
-    return named(logs.groupBy("bucket").applyInArrow(for_workers(read), spark_schema(sent)), result.names)
+    return named(
+        logs.groupBy("bucket").applyInArrow(for_workers(read), spark_schema(sent)), result.names
+    )
