@@ -42,7 +42,7 @@ def test_batch(spark: Any) -> None:
     """By key, sorted by Spark, in chunks of time, with a hot key; an operator of the user's own."""
     table, hot = table_of(1500, 40), table_of(1500, 9, 2, hot=0.6)
     keyed = sf.rolling(on="t", by="k", rows=sf.concat("k").over(3), **COLUMNS)
-    keyless = sf.rolling(on="t", own=Doubled("y").over("1d"), **COLUMNS)  # type: ignore[call-arg]
+    keyless = sf.rolling(on="t", own=Doubled("y").over("1d"), **COLUMNS)
     skewed = sf.rolling(on="t", by="k", **COLUMNS)
     runs: list[tuple[Any, Any, dict[str, Any]]] = [
         (keyed, table, {}),
@@ -63,8 +63,9 @@ def test_questions(spark: Any) -> None:
     events, questions = random_events(rng, 300), random_questions(rng, 100)
     left, right = frame(spark, events, 3), frame(spark, questions, 2)
     only = {name: EVERYTHING[name] for name in IN_TIME}
-    for by, options in (("k", {}), ((), {"partitions": 4})):
-        definition = sf.rolling(on="t", by=by, **only)
+    both: list[tuple[Any, dict[str, Any]]] = [("k", {}), ((), {"partitions": 4})]
+    for by, options in both:
+        definition: Any = sf.rolling(on="t", by=by, **only)
         found = definition.run(left, at=right, **options).toArrow().sort_by("id")
         expected = definition.run(events, at=questions).sort_by("id")
         for name in expected.column_names:
@@ -80,9 +81,9 @@ def test_presorted(spark: Any) -> None:
     assert_same(found, definition.run(table), definition)
     apart = frame(spark, table).repartition(2, "id").sortWithinPartitions("k", "t")
     split = r"presorted=True needs each key in one partition, but k=\w+ is in two, 0 and 1"
-    for action in (lambda data: data.collect(), lambda data: data.count()):
+    for action in ("collect", "count"):
         with pytest.raises(Exception, match=split):
-            action(definition.run(apart, presorted=True))
+            getattr(definition.run(apart, presorted=True), action)()
     with pytest.raises(Exception, match="the data is not sorted by k and t"):
         definition.run(placed.sortWithinPartitions("id"), presorted=True).collect()
 

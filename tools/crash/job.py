@@ -22,7 +22,7 @@ from tools.crash.workload import BUCKETS, FEATURES
 RESULT = "result.parquet"
 LOCAL = "local[2,8]"
 # On a cluster, tasks of killed executors are retried, and a slow task runs twice.
-ON_CLUSTER = {
+ON_CLUSTER: dict[str, Any] = {
     "spark.task.maxFailures": "8",
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
