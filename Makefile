@@ -112,17 +112,14 @@ pytest: java $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects
 OLDEST := $(CURDIR)/build/spark-oldest
 $(OLDEST)/.made: requirements/spark-oldest.txt tools/ensure_venv.sh $(VENV)/.made
 	@PYTHON=$(PY) sh tools/ensure_venv.sh $(OLDEST)
+	@$(subst $(VENV),$(OLDEST),$(PIP)) $$(grep -E '^(setuptools|wheel)==' $<)
 	@$(PROGRESS) "Installing requirements/spark-oldest.txt" "1 minute: Spark is large" -- \
-	  $(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --no-input --retries 5 \
-	  --timeout 60 setuptools==80.9.0 wheel==0.45.1
-	@$(PROGRESS) "Installing requirements/spark-oldest.txt" "1 minute: Spark is large" -- \
-	  $(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --no-input --retries 5 \
-	  --timeout 60 --no-build-isolation --use-pep517 -r $<
+	  $(subst $(VENV),$(OLDEST),$(PIP)) --no-build-isolation --use-pep517 -r $<
 	@touch $@
 .PHONY: test-oldest-spark
 test-oldest-spark: java $(OLDEST)/.made $(VENV)/.native ## A short set on the oldest Spark and packages
 	@rm -rf $(OLDEST)/site && mkdir -p $(OLDEST)/site && cp -r src/slidefold $(OLDEST)/site
-	@cp $$($(PY) -c "import slidefold, sys; print(sys.modules['slidefold._native_ext'].__file__)") \
+	@cp $$($(PY) -c "import slidefold._native_ext as native; print(native.__file__)") \
 	  $(OLDEST)/site/slidefold
 	@echo "Running the short set of Spark tests (usually 1 minute)"
 	@PATH=$(OLDEST)/bin:$$PATH PYTHONPATH=$(OLDEST)/site $(OLDEST)/bin/python -m pytest -q \

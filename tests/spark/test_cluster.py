@@ -11,6 +11,7 @@ import sysconfig
 import tarfile
 import venv
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ def test_an_environment_in_an_archive(cluster: Cluster, tmp_path: Path) -> None:
     package = Path(sf.__file__).parent
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(package, own / "slidefold", ignore=ignored)
-    native = sys.modules["slidefold._native_ext"].__file__
+    native = import_module("slidefold._native_ext").__file__
     assert native is not None
     shutil.copy(native, own / "slidefold")
     archive = tmp_path / "environment.tar.gz"
