@@ -12,7 +12,7 @@ import slidefold as sf
 from slidefold.errors import DefinitionError, OperatorError, UsageError
 
 pytestmark = pytest.mark.spark
-FEATURES = sf.rolling(on="ts", by="k", s=sf.sum("x").over("1h"))
+FEATURES: Any = sf.rolling(on="ts", by="k", s=sf.sum("x").over("1h"))
 
 
 @pytest.fixture
