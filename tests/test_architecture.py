@@ -145,3 +145,14 @@ def test_only_one_module_compares_versions_of_spark() -> None:
     assert "require_version(data.sparkSession.version" in (
         SOURCE / "spark" / "__init__.py"
     ).read_text(encoding="utf-8")
+
+
+def test_functions_reach_workers_through_one_module() -> None:
+    """It tells a worker without slidefold what is missing; `mapInArrow` itself would not."""
+    sends = re.compile(r"\.mapInArrow\(|\.applyIn\w+\((?!for_workers\()")
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if sends.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"spark/worker.py"}
