@@ -37,6 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 # Tests that share something expensive: a session of Spark, the output of a demo, compiled code.
 TOGETHER = (
+    # These have a server or a cluster, and no session of their own.
+    "tests/spark/test_cluster.py",
+    "tests/spark/test_connect.py",
     "tests/spark/",
     "tests/test_demo.py",
     "tests/cli/test_demo_command.py",

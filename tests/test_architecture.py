@@ -181,3 +181,14 @@ def test_the_map_of_where_to_add_things_is_exact() -> None:
         text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
         for name in set(names) - set(paths):
             assert re.search(rf"\b{re.escape(name.lstrip('@').partition('(')[0])}\b", text), row
+
+
+def test_functions_reach_workers_through_one_module() -> None:
+    """It tells a worker without slidefold what is missing; `mapInArrow` itself would not."""
+    sends = re.compile(r"\.mapInArrow\(|\.applyIn\w+\((?!for_workers\()")
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if sends.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"spark/worker.py"}

@@ -1,4 +1,7 @@
-"""One Spark session a process: it takes longer to start than most tests to run."""
+"""One Spark session per process: it takes longer to start than most tests to run.
+
+It is local, unless SPARK_REMOTE names a Connect server or SPARK_MASTER names a cluster.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,29 @@ def spark() -> Iterator[Any]:
     from slidefold.spark.settings import STREAM_SETTINGS
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    remote = os.environ.get("SPARK_REMOTE")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        session = (
-            SparkSession.builder.master("local[2]")
+        builder = (
+            SparkSession.builder.remote(remote)
+            if remote
+            else SparkSession.builder.master(os.environ.get("SPARK_MASTER", "local[2]"))
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.sql.shuffle.partitions", "4")
-            .config("spark.sql.session.timeZone", ZONE)
             .config("spark.driver.memory", "1g")
             .config("spark.driver.extraJavaOptions", JAVA)
+            .config("spark.executor.memory", "512m")
+            .config("spark.executor.extraJavaOptions", JAVA)
+        )
+        session = (
+            builder.config("spark.sql.shuffle.partitions", "4")
+            .config("spark.sql.session.timeZone", ZONE)
             .config("spark.sql.execution.arrow.pyspark.enabled", "true")
             .config(map=STREAM_SETTINGS)
             .getOrCreate()
         )
-    session.sparkContext.setLogLevel("ERROR")
+    if not remote:
+        session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -3,6 +3,9 @@
 The query reads and writes files. It is killed with SIGKILL at random moments: the whole job, its
 Java process, or a Python worker. After each kill it is started again from its checkpoint. At the
 end every row must have been emitted once, with the results of a batch run over the accepted rows.
+
+With `--cluster` the query runs on a standalone cluster of two workers, with speculation. Executors
+are killed and decommissioned too.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
@@ -24,6 +28,7 @@ from typing import IO, Any
 
 import pyarrow.parquet as pq
 
+from tools.crash.cluster import Cluster, cluster
 from tools.crash.job import RESULT
 from tools.crash.processes import kill, kill_session, of_session, workers
 from tools.crash.workload import add_file, faults, rows
@@ -38,8 +43,8 @@ PATIENCE = 900.0
 class Job:
     """One process of the query."""
 
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "tools.crash.job", str(folder)]
+    def __init__(self, folder: Path, *master: str) -> None:
+        command = [sys.executable, "-m", "tools.crash.job", str(folder), *master]
         self.errors = (folder / "errors.txt").open("ab")
         self.process = subprocess.Popen(
             command,
@@ -82,8 +87,8 @@ class Job:
 class Crash:
     """A stream, its files, and the kills so far."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.folder, self.seed, self.random = folder, seed, Random(seed)
+    def __init__(self, folder: Path, seed: int, on: Cluster | None = None) -> None:
+        self.folder, self.seed, self.random, self.cluster = folder, seed, Random(seed), on
         self.batches: list[Any] = []
         self.kills: Counter[str] = Counter()
         (folder / "in").mkdir(parents=True)
@@ -105,16 +110,13 @@ class Crash:
         """Start the query once; kill workers, then the job, unless `last` is set."""
         while len(self.batches) < self.read() + AHEAD and not last:
             self.feed(1)
-        job = Job(self.folder)
+        job = Job(self.folder, *([] if self.cluster is None else [self.cluster.url]))
         try:
             if not job.wait(PATIENCE, "started"):
                 raise TimeoutError("the job did not start")
             for _ in range(worker_kills):
                 self._let_run(job, self.random.choice((0, 0, 1)))
-                pids = workers(job.process.pid)
-                if pids:
-                    kill(self.random.choice(pids))
-                    self.kills["worker"] += 1
+                self._disturb(job)
             if last:
                 if not job.wait(PATIENCE):
                     raise TimeoutError("the job hangs")
@@ -131,6 +133,19 @@ class Crash:
         while self.read() < begun and not job.ended() and monotonic() < end:
             sleep(0.05)
         job.wait(self.random.uniform(0.0, 1.5))
+
+    def _disturb(self, job: Job) -> None:
+        """Kill a Python worker; on a cluster also an executor, or decommission one."""
+        how = "worker"
+        if self.cluster is None:
+            pids = workers(job.process.pid)
+        else:
+            how = self.random.choice(("executor", "executor", "worker", "decommissioned"))
+            pids = self.cluster.python_workers() if how == "worker" else self.cluster.executors()
+        if pids:
+            gently = how == "decommissioned"
+            kill(self.random.choice(pids), signal.SIGPWR if gently else signal.SIGKILL)
+            self.kills[how] += 1
 
     def _kill_job(self, job: Job) -> None:
         how = self.random.choice(("job", "java"))
@@ -152,14 +167,15 @@ class Crash:
         return [f"the query does not end: {(self.folder / 'errors.txt').read_text()[-2000:]}"]
 
 
-def run(folder: Path, seed: int, kills: int, tell: bool = True) -> tuple[Counter[str], list[str]]:
+def run(
+    folder: Path, seed: int, kills: int, on: Cluster | None = None
+) -> tuple[Counter[str], list[str]]:
     """Kill a query `kills` times; return the kills by kind, and the faults at the end."""
-    crash = Crash(folder, seed)
+    crash = Crash(folder, seed, on)
     while crash.kills.total() < kills:
         left = kills - crash.kills.total() - 1
         crash.live(min(left, crash.random.randint(0, 5)), last=False)
-        if tell:
-            print(f"crash: {crash.kills.total()} kills, {crash.read()} batches", flush=True)
+        print(f"crash: {crash.kills.total()} kills, {crash.read()} batches", flush=True)
     return crash.kills, crash.finish()
 
 
@@ -168,13 +184,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.crash", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--cluster", action="store_true", help="run on a cluster of two workers")
     chosen = parser.parse_args(arguments)
     seed = secrets.randbits(32) if chosen.seed is None else chosen.seed
     # On SIGTERM, exit normally, so that the processes of the job are killed too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    print(f"crash: python -m tools.crash --kills {chosen.kills} --seed {seed}", flush=True)
+    where = " --cluster" if chosen.cluster else ""
+    print(f"crash: python -m tools.crash --kills {chosen.kills} --seed {seed}{where}", flush=True)
     with tempfile.TemporaryDirectory(prefix="slidefold-crash-") as folder:
-        kills, wrong = run(Path(folder) / "stream", seed, chosen.kills)
+        on = cluster(Path(folder) / "cluster") if chosen.cluster else nullcontext()
+        with on as running:
+            kills, wrong = run(Path(folder) / "stream", seed, chosen.kills, running)
     by_kind = ", ".join(f"{kind} {count}" for kind, count in sorted(kills.items()))
     print(f"crash: {kills.total()} kills ({by_kind}), {'; '.join(wrong) or 'all rows are right'}")
     return 1 if wrong else 0

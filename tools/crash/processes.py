@@ -37,10 +37,10 @@ def kill_session(leader: int) -> None:
             kill(pid)
 
 
-def kill(pid: int) -> None:
-    """Kill a process with SIGKILL if it still exists."""
+def kill(pid: int, how: signal.Signals = signal.SIGKILL) -> None:
+    """Kill a process if it still exists."""
     with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, how)
 
 
 def _parent(pid: int) -> int:

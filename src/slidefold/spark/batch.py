@@ -33,7 +33,7 @@ from slidefold.spark.types import (
     sendable,
     spark_schema,
 )
-from slidefold.spark.worker import Shipped, returned
+from slidefold.spark.worker import Shipped, map_in_arrow, returned
 
 
 def run_batch(
@@ -154,25 +154,29 @@ def _run_presorted(task: Chunking) -> DataFrame:
     ends = placed.groupBy(*keys).agg(
         fn.min("place").alias("a"), fn.max("place").alias("b"), fn.max("hashed").alias("read")
     )
-    if keys:
-        pairs = zip(task.definition.by, keys, strict=True)
-        names = [
-            fn.concat(fn.lit(f"{name}="), fn.coalesce(fn.col(key).cast("string"), fn.lit("null")))
-            for name, key in pairs
-        ]
-        told = fn.concat(
-            fn.lit("presorted=True needs each key in one partition, but "),
-            fn.concat_ws(", ", *names),
-            fn.lit(" is in two: repartition by the key, or leave presorted out"),
+    pairs = zip(task.definition.by, keys, strict=True)
+    names = [
+        fn.concat(fn.lit(f"{name}="), fn.coalesce(fn.col(key).cast("string"), fn.lit("null")))
+        for name, key in pairs
+    ]
+    # The message names the partitions, which also keeps Spark from evaluating it before `ends`.
+    told = fn.concat(
+        fn.lit("presorted=True needs each key in one partition, but "),
+        fn.concat_ws(", ", *names),
+        fn.format_string(" is in two, %d and %d", "a", "b"),
+        fn.lit(": repartition by the key, or leave presorted out"),
+    )
+    if not keys:
+        told = fn.format_string(
+            "presorted=True without a key needs all rows in one partition, but some are in %d and "
+            "some in %d: use coalesce(1), or leave presorted out",
+            *("a", "b"),
         )
-    else:
-        told = fn.lit(
-            "presorted=True without a key needs all rows in one partition: use coalesce(1), or "
-            "leave presorted out"
-        )
-    split = ends.where((fn.col("a") != fn.col("b")) & fn.col("read").isNotNull())
+    # A filter raises, since Spark removes columns that nobody reads, as in count().
+    split = (fn.col("a") != fn.col("b")) & fn.col("read").isNotNull()
+    raised = ends.where(split & fn.raise_error(told).cast("boolean"))
     fields = spark_schema(sendable(task.made)).fields
-    failed = split.select(*(fn.raise_error(told).cast(f.dataType).alias(f.name) for f in fields))
+    failed = raised.select(*(fn.lit(None).cast(f.dataType).alias(f.name) for f in fields))
     return _run_sorted(task, data).unionAll(named(failed, task.made.names))
 
 
@@ -207,4 +211,4 @@ def _run_sorted(task: Chunking, spread: DataFrame) -> DataFrame:
 
 
 def _mapped(task: Chunking, spread: DataFrame, fold: Any) -> DataFrame:
-    return named(spread.mapInArrow(fold, spark_schema(sendable(task.made))), task.made.names)
+    return named(map_in_arrow(spread, fold, spark_schema(sendable(task.made))), task.made.names)

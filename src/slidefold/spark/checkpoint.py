@@ -18,6 +18,7 @@ from slidefold.spark.log import DictStore, Log
 from slidefold.spark.query_identity import definition_from, digest, require_same, schema_from
 from slidefold.spark.store import ENTRY, HEAD, MARK
 from slidefold.spark.types import conform, named, sendable, spark_schema
+from slidefold.spark.worker import for_workers
 
 
 def require_checkpoint_of(about: str, checkpoint: str, session: SparkSession) -> None:
@@ -125,4 +126,6 @@ def tail(
 
     sent = sendable(result)
     logs = entries.join(marks, ["bucket", "version"])
-    return named(logs.groupBy("bucket").applyInArrow(read, spark_schema(sent)), result.names)
+    return named(
+        logs.groupBy("bucket").applyInArrow(for_workers(read), spark_schema(sent)), result.names
+    )

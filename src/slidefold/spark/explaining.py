@@ -150,9 +150,10 @@ def _keyed(
     size, count = known.nbytes, known.partitions(partitions)
     about = "an unknown size" if size is None else f"about {size / 1e6:.1f} MB"
     sorts = too_large(size, count) if spill is None else spill
+    adaptive = known.adaptive and partitions is None
+    into = "as many partitions as adaptive execution chooses" if adaptive else f"{count} partitions"
     lines = [
-        f"by {', '.join(definition.by)} into {count} partitions, {about} in total, 1 scan of the "
-        "input",
+        f"by {', '.join(definition.by)} into {into}, {about} in total, 1 scan of the input",
         "sorted by Spark, which spills to disk, and folded batch by batch"
         if sorts
         else "sorted and folded in memory, one partition at a time",

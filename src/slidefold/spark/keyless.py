@@ -40,7 +40,7 @@ from slidefold.spark.failures import naming_place
 from slidefold.spark.labels import place
 from slidefold.spark.session_cuts import longest_gap, only_sessions, session_cuts
 from slidefold.spark.types import named, sendable, spark_schema
-from slidefold.spark.worker import Shipped, returned
+from slidefold.spark.worker import Shipped, map_in_arrow, returned
 
 # Rows windows need row numbers: rows are counted in this many bins per chunk.
 BINS = 16
@@ -247,7 +247,7 @@ def _first_pass(
         segments = sum(len(edges) + 1 for edges, _ in plans)
         data = place(data, chunks, _segment(task, layouts), segments)
     columns = [*(fn.col(f"c{i}") for i in used), task.check, fn.col("part")]
-    parts = data.select(columns).mapInArrow(summary, "part binary").collect()
+    parts = map_in_arrow(data.select(columns), summary, "part binary").collect()
     loaded = [pickle.loads(part[0]) for part in parts]
     prepared = []
     for number, (layout, scan) in enumerate(zip(layouts, scans, strict=True)):
@@ -419,7 +419,7 @@ def _sent(
         *(fn.lit(0).cast("long").alias("check") for _ in more),
     )
     spread = place(rows.unionAll(markers), len(expected), fn.col("chunk"), len(expected))
-    return named(spread.mapInArrow(fold_batches, spark_schema(sent)), task.made.names)
+    return named(map_in_arrow(spread, fold_batches, spark_schema(sent)), task.made.names)
 
 
 def _per_chunk(numbers: Sequence[int], goes: list[list[int]], chunks: int) -> list[int]:

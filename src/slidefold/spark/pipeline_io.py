@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 )
 
 from slidefold.spark.types import conform, spark_schema
+from slidefold.spark.worker import map_in_arrow
 
 # The name of the column that holds a broken row as JSON.
 BAD = "slidefold.bad"
@@ -76,8 +77,7 @@ def read_parsed(at: Place, parse: Parse, schema: Any, as_text: Callable[[Any], s
                     lost = pa.table({**empty, BAD: [as_text(row) for row in bad]}, schema=whole)
                     yield from lost.to_batches()
 
-    parsed: DataFrame = files.mapInArrow(rows, spark_schema(whole))
-    return parsed
+    return map_in_arrow(files, rows, spark_schema(whole))
 
 
 def marking_bad(data: DataFrame, required: Sequence[str]) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -34,6 +36,7 @@ from slidefold.spark.packing import NEWEST, PACKET, decode, encode, pieces
 from slidefold.spark.query_identity import digest, require_same
 from slidefold.spark.store import SparkStore
 from slidefold.spark.types import conform
+from slidefold.spark.worker import for_workers
 
 LATE, REASON = "late", "late_reason"
 _NO_COUNTS = astuple(Counts())
@@ -84,6 +87,10 @@ class BucketProcessor(StatefulProcessor):
 
     def __init__(self, job: Job) -> None:
         self.job = job
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as bytes, which a worker loads only if it has this version of slidefold."""
+        return for_workers(_from_bytes), (cloudpickle.dumps(self.job),)  # type: ignore[no-untyped-call]
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the states, once per task."""
@@ -202,6 +209,10 @@ class BucketProcessor(StatefulProcessor):
             place = schema.get_field_index(LATE)
             columns[place] = pa.array([True] * late.num_rows, pa.bool_())
             yield conform(pa.table(columns, schema.names), schema)
+
+
+def _from_bytes(job: bytes) -> BucketProcessor:
+    return BucketProcessor(pickle.loads(job))
 
 
 def _watermark(timer_values: TimerValues) -> int | None:

@@ -36,7 +36,7 @@ from slidefold.spark.types import (
     sendable,
     spark_schema,
 )
-from slidefold.spark.worker import OUT_ROWS, Shipped
+from slidefold.spark.worker import OUT_ROWS, Shipped, map_in_arrow
 
 ASKS, EVENT, QUESTION, CHUNK = "asks", "event", "question", "chunk"
 
@@ -210,7 +210,7 @@ def _run(both: _Both, spread: DataFrame) -> DataFrame:
             wanted = wanted.append_column(name, values)
         yield from conform(wanted, sent).to_batches(OUT_ROWS)
 
-    return named(spread.mapInArrow(fold, spark_schema(sent)), both.made.names)
+    return named(map_in_arrow(spread, fold, spark_schema(sent)), both.made.names)
 
 
 def _flat(table: Any, name: str, names: list[str]) -> Any:

@@ -17,6 +17,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.clock import Clock
 from slidefold.spark.clock import choose
 from slidefold.spark.labels import place
+from slidefold.spark.worker import map_in_arrow
 
 
 def only_sessions(definition: Rolling) -> bool:
@@ -44,4 +45,4 @@ def session_cuts(data: DataFrame, time: str, cuts: Sequence[int], gap: int) -> l
             yield pa.record_batch({"start": pa.array(times[later])})
 
     spread = place(placed, len(cuts) + 1, fn.col("chunk"), len(cuts) + 1)
-    return sorted(row[0] for row in spread.mapInArrow(starts, "start long").collect())
+    return sorted(row[0] for row in map_in_arrow(spread, starts, "start long").collect())

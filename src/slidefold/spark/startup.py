@@ -20,7 +20,9 @@ from slidefold.errors import DataError, SlidefoldError, UsageError
 from slidefold.spark.settings import STREAM_SETTINGS
 
 # The last line of a Python error in a worker, as Spark quotes it.
-_SENTENCE = re.compile(r"slidefold\.errors\.\w+: (.+)")
+_SENTENCE = re.compile(
+    r"(?:slidefold\.errors\.\w+|ImportError(?=: the driver has slidefold)): (.+)"
+)
 _NAMED = re.compile(r"(?:^|(?<=: ))\[[A-Z_.]+\].*")
 JAVA = 17
 

@@ -29,6 +29,7 @@ from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
 from slidefold.spark.query_identity import describe
 from slidefold.spark.settings import require_stream_settings
 from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
+from slidefold.spark.worker import map_in_arrow
 
 # Independent of the cluster: it is part of the state, and must be the same after a restart.
 BUCKETS = 16
@@ -79,7 +80,7 @@ def run_stream(
     sums = [F.coalesce(F.sum(f.name), F.lit(0)).alias(f.name) for f in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     sent = sendable(result)
-    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), result.names)
+    return named(map_in_arrow(observed, Unpack(sent), spark_schema(sent)), result.names)
 
 
 def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:
@@ -89,7 +90,7 @@ def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> 
     keys = [numbered[names[schema.get_field_index(name)]] for name in definition.by]
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
     numbers = numbered.select(bucket.cast("int").alias(LABEL), *names)
-    return numbers.mapInArrow(Pack(schema, buckets), spark_schema(PACKED))
+    return map_in_arrow(numbers, Pack(schema, buckets), spark_schema(PACKED))
 
 
 def _history(definition: Rolling, initial: DataFrame, data: DataFrame, buckets: int) -> DataFrame:

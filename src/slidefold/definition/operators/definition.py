@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -160,7 +161,7 @@ class Definition:
         Only cloudpickle, which Spark uses, pickles such classes by value.
         """
         if find_definition(self.module, self.qualname) is self:
-            return find_definition, (self.module, self.qualname)
+            return _imported, (self.module, self.qualname)
         return _made_again, self._arguments
 
 
@@ -176,6 +177,16 @@ def find_definition(module: str, qualname: str) -> Definition | None:
         return None
     definition = getattr(factory, "definition", None)
     return definition if isinstance(definition, Definition) else None
+
+
+def _imported(module: str, qualname: str) -> Definition:
+    definition = find_definition(module, qualname)
+    if definition is None:
+        raise OperatorError(
+            f"the operator {qualname} is in the module {module}, which the Python of this process, "
+            f"{sys.executable}, cannot import: install the module there, or send it with addPyFile"
+        )
+    return definition
 
 
 def _made_again(cls: type, options: dict[str, Any]) -> Definition:
