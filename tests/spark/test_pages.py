@@ -42,5 +42,5 @@ def test_backfill(spark: Any) -> None:
 
 
 def test_streaming(spark: Any) -> None:
-    names = run_page(DOCS / "spark-streaming.md", spark, 3)
+    names = run_page(DOCS / "spark-streaming.md", spark, 5)
     spark.streams.removeListener(names["listener"])

@@ -9,15 +9,23 @@ from slidefold.errors import DefinitionError
 from slidefold.options import BATCH, STREAM, require_options, take_period
 from slidefold.spark.settings import STREAM_SETTINGS
 
-__all__ = ["STREAM_SETTINGS", "Metrics", "explain", "run", "tail"]
+__all__ = [
+    "STREAM_SETTINGS",
+    "Metrics",
+    "emitted_until",
+    "explain",
+    "export_state",
+    "run",
+    "tail",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import names that need pyspark on first use."""
-    if name == "tail":
-        from slidefold.spark.checkpoint import tail
+    if name in ("emitted_until", "export_state", "tail"):
+        from slidefold.spark import checkpoint
 
-        return tail
+        return getattr(checkpoint, name)
     if name == "Metrics":
         from slidefold.spark.metrics import Metrics
 
