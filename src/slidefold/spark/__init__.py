@@ -59,8 +59,12 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
 
 
 def explain(definition: Rolling, data: Any, **options: Any) -> str:
-    """Explain how each column is computed, and how the definition would run on Spark."""
+    """Explain how each column is computed, and how the definition would run on Spark.
+
+    `scale` adds estimates for other data: `scale={"rows": 1e12, "keys": 1e9, "days": 30}`.
+    """
     _require_version(data)
+    scale = options.pop("scale", None)
     require_options("explain", STREAM if data.isStreaming else BATCH, options)
     from slidefold.spark.types import arrow_schema
 
@@ -76,6 +80,10 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
     on_spark = explained(definition, data, **options)
     if options.get("engine") != "spark":
         on_spark += transport(data)
+    if scale is not None:
+        from slidefold.spark.explaining import explain_scale
+
+        on_spark += explain_scale(definition, data, scale, options.get("emit", "final"))
     return "\n".join([*lines, *(f"Spark: {line}" for line in on_spark)])
 
 
