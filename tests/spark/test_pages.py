@@ -44,3 +44,7 @@ def test_backfill(spark: Any) -> None:
 def test_streaming(spark: Any) -> None:
     names = run_page(DOCS / "spark-streaming.md", spark, 5)
     spark.streams.removeListener(names["listener"])
+
+
+def test_capacity(spark: Any) -> None:
+    run_page(DOCS / "capacity.md", spark, 1)

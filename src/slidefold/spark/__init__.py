@@ -54,8 +54,9 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
             raise DefinitionError(f"{name}= needs at=, the table of questions")
     options.pop("at", None)
     from slidefold.spark.batch import run_batch
+    from slidefold.spark.types import with_metadata
 
-    return run_batch(definition, data, **period, **options)
+    return with_metadata(run_batch(definition, data, **period, **options), data.schema)
 
 
 def explain(definition: Rolling, data: Any, **options: Any) -> str:

@@ -30,12 +30,19 @@ from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
 from slidefold.spark.query_identity import describe
 from slidefold.spark.settings import require_stream_settings
-from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
+from slidefold.spark.types import (
+    WATERMARK,
+    arrow_schema,
+    named,
+    result_schema,
+    sendable,
+    spark_schema,
+    with_metadata,
+)
 
 # Independent of the cluster: it is part of the state, and must be the same after a restart.
 BUCKETS = 16
 _LATE = ("drop", "side")
-_DELAY = "spark.watermarkDelayMs"
 
 
 def run_stream(
@@ -88,7 +95,8 @@ def run_stream(
     sums = [F.coalesce(F.sum(f.name), F.lit(0)).alias(f.name) for f in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     sent = sendable(result)
-    return named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), result.names)
+    results = named(observed.mapInArrow(Unpack(sent), spark_schema(sent)), result.names)
+    return with_metadata(results, data.schema)
 
 
 def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:
@@ -191,7 +199,9 @@ def _require_one_of(what: str, given: object, known: Sequence[str]) -> None:
 
 def _require_watermark(data: DataFrame, on: str) -> None:
     """Refuse a stream without a watermark on the time column."""
-    watermarked = [field.name for field in data.schema.fields if _DELAY in (field.metadata or {})]
+    watermarked = [
+        field.name for field in data.schema.fields if WATERMARK in (field.metadata or {})
+    ]
     if on in watermarked:
         return
     if watermarked:
