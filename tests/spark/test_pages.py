@@ -33,7 +33,7 @@ def test_readme(spark: Any) -> None:
 
 
 def test_batch(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run_page(DOCS / "spark.md", spark, 2)
+    run_page(DOCS / "spark.md", spark, 3)
     assert "Spark: by card into" in capsys.readouterr().out
 
 

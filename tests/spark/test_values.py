@@ -58,8 +58,8 @@ def test_values_of_kafka_are_named_by_their_offsets(spark: Any) -> None:
     assert (good["card"].to_pylist(), good["amount"].to_pylist()) == (["a"], [3])
     bad = sorted((json.loads(line) for line in pipeline_io.bad_rows(parsed)), key=str)
     assert [(row["file"], row["line"]) for row in bad] == [("payments[3]", 8), ("payments[4]", 0)]
+    other = spark.range(1).selectExpr("id t")
     with pytest.raises(ColumnError, match="the column 'value', which rate does not have: it has t"):
-        other = spark.range(1).selectExpr("id t")
         pipeline_io.read_values(other, "rate", parse, SCHEMA, on_spark.as_json)
 
 

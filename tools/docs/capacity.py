@@ -75,7 +75,7 @@ def stretched(load: Loads, slow: bool) -> float:
     cores = [0.0] * CORES
     for task in tasks.tolist():
         heapq.heapreplace(cores, cores[0] + task)
-    return max(cores) / (load.sum() / CORES)
+    return float(max(cores) / (load.sum() / CORES))
 
 
 def picture() -> str:

@@ -304,9 +304,9 @@ def halo_share(definition: Rolling, schema: Any, chunks: int, days: float) -> fl
         if (reach := window.reach(clock)) is not None
     ]
     copied, done = 0.0, np.zeros(len(own))
-    for reach, all_rows in sorted(reaches, reverse=True):  # the halo that starts first comes first
-        low = np.maximum(np.maximum(own - reach, 0.0), done)
-        high = own if all_rows else np.clip(end - reach, 0.0, own)
+    for oldest, all_rows in sorted(reaches, reverse=True):  # the halo that starts first comes first
+        low = np.maximum(np.maximum(own - oldest, 0.0), done)
+        high = own if all_rows else np.clip(end - oldest, 0.0, own)
         copied += float(np.maximum(high - low, 0.0).sum())
         done = np.maximum(done, high)
     return copied / length
