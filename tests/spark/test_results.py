@@ -58,3 +58,20 @@ def test_results_are_joined_filtered_written_and_queried(spark: Any, tmp_path: P
     results.createOrReplaceTempView("features")
     found = spark.sql("select card, max(total) m from features group by card order by card")
     assert [tuple(row) for row in found.collect()] == [("a", 6), ("b", 8)]
+
+
+def test_a_run_starts_no_job_unless_it_must_look_at_the_data(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "in")
+    data(spark).write.parquet(path)
+    stored = spark.read.parquet(path)
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    for by in (["card"], []):
+        features = sf.rolling(on="ts", by=by, total=sf.sum("a.b").over("3m"))
+        for frame in (data(spark), stored):
+            features.run(frame)
+            features.run(frame, since="1970-01-01", until="1970-01-02")
+            features.explain(frame)
+    assert set(tracker.getJobIdsForGroup(None)) == before
+    features.run(stored, partitions=3)  # chunks of time: two scans find the cuts
+    assert set(tracker.getJobIdsForGroup(None)) > before
