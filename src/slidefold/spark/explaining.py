@@ -72,9 +72,10 @@ def explain_batch(
         ]
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
     task = Chunking(definition, numbered, given, results, Shipped(definition))
-    prepared = prepare(task, count, size)
+    prepared = prepare(task, count, size, known.least(partitions))
     if prepared is None:
-        return [f"{_WHOLE}, because the data has no time at which it can be cut"]
+        little = "there is so little data" if known.least(partitions) else "there is one time only"
+        return [f"{_WHOLE}, because a first scan found that {little}: it is not cut"]
     return _chunks(definition, prepared[0])
 
 
