@@ -35,7 +35,7 @@ def loads() -> dict[str, Loads]:
     cut = rest + ROWS * shares[hot].sum() / PARTITIONS
     times = _bursty(draw)
     micros = (times * 1e6).astype(np.int64)
-    sample = micros[::_SAMPLED].tolist()
+    sample = draw.choice(micros, len(micros) // _SAMPLED, replace=False).tolist()
     both = balanced_cuts(sample, [_WINDOW * 10**6], int(micros.max()), PARTITIONS)
     alone = balanced_cuts(sample, [], int(micros.max()), PARTITIONS)
     named = {
