@@ -32,6 +32,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "cache_bytes",
         "metrics",
         "initial",
+        "after",
         "types",
         "checkpoint",
     ),

@@ -33,7 +33,7 @@ def test_readme(spark: Any) -> None:
 
 
 def test_batch(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run_page(DOCS / "spark.md", spark, 2)
+    run_page(DOCS / "spark.md", spark, 3)
     assert "Spark: by card into" in capsys.readouterr().out
 
 
@@ -42,5 +42,9 @@ def test_backfill(spark: Any) -> None:
 
 
 def test_streaming(spark: Any) -> None:
-    names = run_page(DOCS / "spark-streaming.md", spark, 3)
+    names = run_page(DOCS / "spark-streaming.md", spark, 5)
     spark.streams.removeListener(names["listener"])
+
+
+def test_capacity(spark: Any) -> None:
+    run_page(DOCS / "capacity.md", spark, 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import slidefold as sf
 from slidefold import reference
-from tools.docs import papers
+from tools.docs import capacity, papers
 from tools.docs.comparisons import speed_table
 from tools.docs.curves import SHOWN, WORDS, measured, rows, source
 from tools.docs.words import header, invariants, paragraph, wrapped
@@ -86,6 +86,8 @@ def region(words: str) -> str:
         return measured_table(name)
     if kind == "papers":
         return papers.region(name)
+    if kind == "capacity":
+        return capacity.table()
     if kind == "late":
         return late_data()
     if kind == "source":

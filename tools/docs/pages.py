@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.docs import benchmarks, comparisons, curves, operators, papers
+from tools.docs import benchmarks, capacity, comparisons, curves, operators, papers
 from tools.docs.algorithms import filled
 from tools.docs.boundary_traces import BOUNDARY_TRACES, draw_boundary
 from tools.docs.traces import TRACES
@@ -24,6 +24,7 @@ def pictures() -> dict[str, str]:
     if slides is not None:
         drawn["curve-late-time"] = slides
     drawn |= papers.pictures()
+    drawn["curve-capacity"] = capacity.picture()
     drawn |= {
         "speed-light": comparisons.speed_chart(comparisons.LIGHT),
         "speed-dark": comparisons.speed_chart(comparisons.DARK),

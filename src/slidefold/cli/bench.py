@@ -28,7 +28,7 @@ _KEYS = ("algorithm", "combines a step", "worst step", "ns a row")  # in JSON; e
 
 
 def bench(
-    operator: Annotated[str, typer.Argument(help="A built-in operator.")] = "mean",
+    operator: Annotated[str, typer.Argument(help="A built-in operator, or `capacity`.")] = "mean",
     window: Annotated[int, typer.Option(min=1, help="The number of rows in the window.")] = 1000,
     rows: Annotated[int, typer.Option(min=10, help="The number of rows to process.")] = 200_000,
     json: AsJson = False,
@@ -39,9 +39,17 @@ def bench(
     `combine` a step needs, on average and at worst, and the time per row when native code slides
     over a whole column. A dash means that the algorithm needs a property that the operator lacks.
     Medians and quantiles have no `combine` and run on their own algorithm.
+
+    `slidefold bench capacity` runs a keyed batch over `--rows` rows on Spark instead, and compares
+    the estimates of `explain(df, scale=...)` with it.
     """
     out = Output(json)
     with guarded(out):
+        if operator == "capacity":
+            from slidefold.cli.capacity import calibrate
+
+            calibrate(out, rows)
+            return
         measured = _operator(operator)
         column = np.random.default_rng(1).normal(size=max(rows, 2 * window)).round(3)
         if measured.dtype == "int64":

@@ -67,6 +67,8 @@ class SparkOptions(TypedDict, total=False):
     cache_bytes: int
     metrics: str
     initial: SparkFrame | None
+    after: Moment
+    scale: Mapping[str, float]  # of explain
     known: str | None
     asked: str | None
     checkpoint: str | None

@@ -47,12 +47,12 @@ def period_of(definition: Rolling, clock: Clock, zoned: bool, since: Any, until:
     ends = definition.slide is not None
     first = last = None
     if since is not None:
-        moment = _moment(definition, clock, zoned, "since", since)
+        moment = moment_of(definition, clock, zoned, "since", since)
         first = moment.numerator // moment.denominator + 1 if ends else -(-moment // 1)
     if until is not None:
-        moment = _moment(definition, clock, zoned, "until", until)
+        moment = moment_of(definition, clock, zoned, "until", until)
         last = moment // 1 if ends else -(-moment // 1) - 1
-        if since is not None and moment < _moment(definition, clock, zoned, "since", since):
+        if since is not None and moment < moment_of(definition, clock, zoned, "since", since):
             raise DefinitionError(f"until={until!r} is before since={since!r}")
     column = "window_end" if ends else definition.on
     reads, why = _reads(definition, clock, first, last)
@@ -89,8 +89,8 @@ def _reads(
     return (oldest, newest), "all windows are ranges of time"
 
 
-def _moment(definition: Rolling, clock: Clock, zoned: bool, name: str, given: Any) -> Fraction:
-    """Return a time in steps of the clock, which may be between two steps."""
+def moment_of(definition: Rolling, clock: Clock, zoned: bool, name: str, given: Any) -> Fraction:
+    """Return the time of an option in steps of the clock; it may be between two steps."""
     if clock.unit is None:
         if isinstance(given, str) and given.removeprefix("-").isdecimal():  # of a command
             return Fraction(int(given))

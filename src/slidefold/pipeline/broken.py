@@ -22,11 +22,13 @@ class BadRow:
     """A row that cannot be read: its file and line, the reason, and its text."""
 
     file: str
-    line: int
+    line: int | None  # None if it is not known
     reason: str
     text: str
 
     def __str__(self) -> str:
+        if self.line is None:
+            return f"{self.file}: {self.reason}"
         unit = "row" if self.file.endswith((".parquet", ".pq")) else "line"
         return f"{self.file}, {unit} {self.line}: {self.reason}"
 

@@ -95,7 +95,7 @@ def load(
     if features is not None:
         source = replace(source, required=_required(features))
     schema = results = None
-    if not source.only_spark and not mistakes.at("source"):
+    if (source.schema is not None or not source.only_spark) and not mistakes.at("source"):
         try:
             schema = source.schema if source.schema is not None else schema_of(source)
         except SlidefoldError as error:
@@ -131,7 +131,7 @@ def _with_schema(questions: Questions, features: Rolling | None, mistakes: Mista
     if features is not None:
         source = replace(source, required=_required(features))
     if source.only_spark:
-        return replace(questions, source=source)
+        return replace(questions, source=source, schema=source.schema)
     try:
         return replace(questions, source=source, schema=schema_of(source))
     except SlidefoldError as error:

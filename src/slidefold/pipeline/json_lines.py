@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,59 @@ def json_schema(source: Source, file: Path) -> Any:
     return pa.schema([settled(merged.field(name)) for name in names])
 
 
+@dataclass(frozen=True)
+class ParseValues:
+    """Parses values that are one JSON object each, such as those of Kafka, in a Spark worker."""
+
+    source: Source
+    schema: Any
+
+    def __call__(
+        self, values: Sequence[bytes | None], places: Sequence[tuple[str, int | None]]
+    ) -> tuple[Any, list[BadRow]]:
+        """Return the table of the valid values, and the broken ones with their places."""
+        bad: list[BadRow] = []
+        options = _parse_options(self.schema)
+
+        def parse(text: bytes) -> Any:
+            table = _converted(_read(text, _one_block(text), options), self.schema)
+            if len(table) != text.count(b"\n"):
+                raise pa.ArrowInvalid("expected one JSON object")
+            return table
+
+        def note(row: BadRow) -> None:
+            assert row.line is not None
+            name, number = places[row.line]
+            text = (values[row.line] or b"").decode("utf-8", "replace")
+            bad.append(BadRow(name, number, row.reason, text))
+
+        entries = []
+        for i, value in enumerate(values):
+            # A line break in an object is white space: it cannot be part of a string.
+            line = (value or b"").replace(b"\r", b" ").replace(b"\n", b" ")
+            if line.strip():
+                entries.append((i, line))
+            else:
+                note(
+                    BadRow(
+                        "", i, "the value is null" if value is None else "the value is empty", ""
+                    )
+                )
+        table = Salvage(Path(), parse, note, self.source.required).table(entries, self.schema)
+        return table, bad
+
+
+def _parse_options(schema: Any) -> Any:
+    return pyarrow.json.ParseOptions(
+        explicit_schema=_as_text(schema), unexpected_field_behavior="ignore"
+    )
+
+
 def parse_json(
     source: Source, file: Path, text: bytes, schema: Any, note: Callable[[BadRow], None]
 ) -> Any:
     """Parse the text of a file; broken lines go to `note`."""
-    options = pyarrow.json.ParseOptions(
-        explicit_schema=_as_text(schema), unexpected_field_behavior="ignore"
-    )
+    options = _parse_options(schema)
 
     def parse(text: bytes, reads: Any = None) -> Any:
         return _converted(_read(text, reads or _one_block(text), options), schema)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from slidefold.errors import DataError
 from slidefold.pipeline.broken import BadRow
 from slidefold.pipeline.file import Pipeline
+from slidefold.pipeline.json_lines import ParseValues
 from slidefold.pipeline.local import Broken, tell
 from slidefold.pipeline.patterns import literal
 from slidefold.pipeline.reporting import Reporter
@@ -101,6 +102,10 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
         data = pipeline_io.read_format(
             session, name, source.path, source.options, streaming=streaming
         )
+        if source.value is not None:
+            values = Strict(ParseValues(source, source.schema), source.bad_rows)
+            parsed = pipeline_io.read_values(data, name, values, source.schema, as_json)
+            return good_and_marked(parsed, streaming)
     else:
         assert source.path is not None
         path = os.path.abspath(source.path)
@@ -119,18 +124,25 @@ def source_frame(session: Any, pipeline: Pipeline, *, streaming: bool) -> tuple[
         return data, None
     else:
         parsed = pipeline_io.marking_bad(data, source.required)
+    return good_and_marked(parsed, streaming)
+
+
+def good_and_marked(parsed: Any, streaming: bool) -> tuple[Any, Any]:
+    """Return rows without the broken ones, and with them; a stream counts these in its progress."""
+    from slidefold.spark import pipeline_io
+
     return pipeline_io.good_rows(pipeline_io.counting_bad(parsed) if streaming else parsed), parsed
 
 
 class Strict:
     """A parser that fails at a broken row if the file sets `bad_rows = "fail"`."""
 
-    def __init__(self, parse: Parse, policy: str) -> None:
+    def __init__(self, parse: Parse | ParseValues, policy: str) -> None:
         self.parse, self.policy = parse, policy
 
-    def __call__(self, name: str, content: bytes) -> tuple[Any, list[BadRow]]:
-        """Parse a file."""
-        table, bad = self.parse(name, content)
+    def __call__(self, *given: Any) -> tuple[Any, list[BadRow]]:
+        """Parse a file, or a batch of values."""
+        table, bad = self.parse(*given)
         broken = Broken(self.policy)
         for row in bad:
             broken.note(row)

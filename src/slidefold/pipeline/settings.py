@@ -28,6 +28,7 @@ SINKS = (*ENDINGS, *KEPT)
 BAD_ROWS = ("fail", "skip", "side")
 EMIT = ("final", "arrival", "revise", "change")
 LATE = ("drop", "side")
+VALUES = ("json",)
 SPARK = "spark:"
 
 
@@ -45,7 +46,8 @@ class Source:
     nulls: tuple[str, ...] = ("",)
     options: Mapping[str, str] = field(default_factory=dict)
     required: tuple[str, ...] = ()  # a row is broken if one of these columns is null
-    schema: Any = None  # of events that come without files
+    schema: Any = None  # of events that come without files, and of values that are parsed
+    value: str | None = None  # how the column `value` of a Spark source is parsed
 
     @property
     def only_spark(self) -> bool:
@@ -187,7 +189,8 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
     for name, value in csv_only.items():
         if value and format not in ("csv", ""):
             table.note(name, f"works for csv only, and the source is {format}")
-    if types and format not in ("csv", "json", ""):
+    value = _value(table, spark, types)
+    if types and format not in ("csv", "json", "") and value is None:
         table.note("columns", f"works for csv and json only: {format} files contain their types")
     options = _options(table, spark)
     table.finish()
@@ -198,7 +201,34 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
             table.note("path", f"only Spark can read {path!r}: {_by_spark(format)}")
         elif not Path(where).exists():
             table.note("path", f"there is no file or folder {where!r}{_pattern(where, format)}")
-    return Source(where, format, types, bad_rows, target, delimiter, names, nulls, options)
+    schema = None if value is None else pa.schema(types)
+    return Source(
+        where,
+        format,
+        types,
+        bad_rows,
+        target,
+        delimiter,
+        names,
+        nulls,
+        options,
+        schema=schema,
+        value=value,
+    )
+
+
+def _value(table: Table, spark: bool, types: Mapping[str, Any]) -> str | None:
+    """Return how the column `value` is parsed; it needs declared columns."""
+    if "value" not in table.content:
+        return None
+    value = table.word("value", VALUES, "json")
+    if not spark:
+        table.note("value", 'works with Spark formats only, such as format = "spark:kafka"')
+        return None
+    if "columns" not in table.content:
+        table.note("columns", "is missing: declare the columns in the values and their types")
+        return None
+    return value if types else None
 
 
 def _events_only(table: Table, declared: Table) -> Source:

@@ -9,15 +9,23 @@ from slidefold.errors import DefinitionError
 from slidefold.options import BATCH, STREAM, require_options, take_period
 from slidefold.spark.settings import STREAM_SETTINGS
 
-__all__ = ["STREAM_SETTINGS", "Metrics", "explain", "run", "tail"]
+__all__ = [
+    "STREAM_SETTINGS",
+    "Metrics",
+    "emitted_until",
+    "explain",
+    "export_state",
+    "run",
+    "tail",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import names that need pyspark on first use."""
-    if name == "tail":
-        from slidefold.spark.checkpoint import tail
+    if name in ("emitted_until", "export_state", "tail"):
+        from slidefold.spark import checkpoint
 
-        return tail
+        return getattr(checkpoint, name)
     if name == "Metrics":
         from slidefold.spark.metrics import Metrics
 
@@ -46,13 +54,18 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
             raise DefinitionError(f"{name}= needs at=, the table of questions")
     options.pop("at", None)
     from slidefold.spark.batch import run_batch
+    from slidefold.spark.types import with_metadata
 
-    return run_batch(definition, data, **period, **options)
+    return with_metadata(run_batch(definition, data, **period, **options), data.schema)
 
 
 def explain(definition: Rolling, data: Any, **options: Any) -> str:
-    """Explain how each column is computed, and how the definition would run on Spark."""
+    """Explain how each column is computed, and how the definition would run on Spark.
+
+    `scale` adds estimates for other data: `scale={"rows": 1e12, "keys": 1e9, "days": 30}`.
+    """
     _require_version(data)
+    scale = options.pop("scale", None)
     require_options("explain", STREAM if data.isStreaming else BATCH, options)
     from slidefold.spark.types import arrow_schema
 
@@ -68,6 +81,10 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
     on_spark = explained(definition, data, **options)
     if options.get("engine") != "spark":
         on_spark += transport(data)
+    if scale is not None:
+        from slidefold.spark.explaining import explain_scale
+
+        on_spark += explain_scale(definition, data, scale, options.get("emit", "final"))
     return "\n".join([*lines, *(f"Spark: {line}" for line in on_spark)])
 
 

@@ -88,7 +88,8 @@ def run_batch(
     if presorted:
         return _run_presorted(task)
     if not definition.by:
-        return _run_keyless(task, known.chunks(partitions), size, spill)
+        least = known.least(partitions)
+        return _run_keyless(task, known.chunks(partitions), size, spill, least)
     cuts = hot is not None and count > 1 and not known.too_small(partitions)
     spills = too_large(size, count) if spill is None else spill
     if cuts and hot is not None and can_chunk(definition):
@@ -96,10 +97,12 @@ def run_batch(
     return _run_keyed(task, None if known.adaptive and partitions is None else count, spills)
 
 
-def _run_keyless(task: Chunking, count: int, size: int | None, spill: bool | None) -> DataFrame:
+def _run_keyless(
+    task: Chunking, count: int, size: int | None, spill: bool | None, least: int
+) -> DataFrame:
     results = None
     if count > 1 and can_chunk(task.definition):
-        results = run_chunks(task, count, size)
+        results = run_chunks(task, count, size, least)
     if results is not None:
         return results
     whole = task.data.coalesce(1)

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from slidefold.definition.rolling import Rolling
 from slidefold.live.live import WHEN
+from slidefold.spark.capacity import SAMPLE, Scale, batch_lines, sample_of, stream_lines
 from slidefold.spark.keyless import Chunking, Prepared, can_chunk, prepare, why_whole
 from slidefold.spark.sizes import (
     CHUNK_CORES,
@@ -19,7 +20,7 @@ from slidefold.spark.sizes import (
 from slidefold.spark.skew import share_of
 from slidefold.spark.sql_windows import require_over
 from slidefold.spark.stream import bucket_count, job_of
-from slidefold.spark.types import arrow_schema, result_schema
+from slidefold.spark.types import arrow_schema, conform, result_schema
 from slidefold.spark.worker import Shipped
 
 _BATCH_BYTES, _UNLIMITED = "spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1
@@ -71,9 +72,10 @@ def explain_batch(
         ]
     numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
     task = Chunking(definition, numbered, given, results, Shipped(definition))
-    prepared = prepare(task, count, size)
+    prepared = prepare(task, count, size, known.least(partitions))
     if prepared is None:
-        return [f"{_WHOLE}, because the data has no time at which it can be cut"]
+        little = "there is so little data" if known.least(partitions) else "there is one time only"
+        return [f"{_WHOLE}, because a first scan found that {little}: it is not cut"]
     return _chunks(definition, prepared[0])
 
 
@@ -85,6 +87,20 @@ def transport(data: DataFrame) -> list[str]:
         f"hint: with {_BATCH_BYTES}={_UNLIMITED} Spark does not measure the size of each row that "
         "it sends to Python, which is faster if rows are small"
     ]
+
+
+def explain_scale(definition: Rolling, data: DataFrame, scale: Any, emit: str) -> list[str]:
+    """Estimate what a run over data of this kind needs at another scale.
+
+    The rows of a batch are sampled; those of a stream are made up from their types.
+    """
+    size = Scale.of(scale)
+    if data.isStreaming:
+        lines = stream_lines(definition, sample_of(arrow_schema(data.schema)), size, emit)
+    else:
+        sample = data.limit(SAMPLE).toArrow()
+        lines = batch_lines(definition, conform(sample, arrow_schema(data.schema)), size)
+    return [f"at scale: {line}" for line in lines]
 
 
 def explain_stream(

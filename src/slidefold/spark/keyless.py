@@ -39,6 +39,7 @@ from slidefold.spark.clock import choose, steps, steps_sql
 from slidefold.spark.failures import naming_place
 from slidefold.spark.labels import place
 from slidefold.spark.session_cuts import longest_gap, only_sessions, session_cuts
+from slidefold.spark.sizes import width
 from slidefold.spark.types import named, sendable, spark_schema
 from slidefold.spark.worker import Shipped, map_in_arrow, returned
 
@@ -127,9 +128,12 @@ class Prepared:
     checks: list[int] | None = None
 
 
-def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | None:
-    """Run a definition over chunks of time; return None if the data cannot be cut."""
-    prepared = prepare(task, chunks, size)
+def run_chunks(task: Chunking, chunks: int, size: int | None, least: int = 0) -> DataFrame | None:
+    """Run a definition over chunks of time; return None if the data cannot be cut.
+
+    Data of fewer than `least` bytes is not cut; the first scan counts its rows.
+    """
+    prepared = prepare(task, chunks, size, least)
     if prepared is None:
         return None
     if only_sessions(task.definition):
@@ -139,10 +143,12 @@ def run_chunks(task: Chunking, chunks: int, size: int | None) -> DataFrame | Non
     return _last_pass(task, prepared)
 
 
-def prepare(task: Chunking, chunks: int, size: int | None) -> list[Prepared] | None:
+def prepare(task: Chunking, chunks: int, size: int | None, least: int = 0) -> list[Prepared] | None:
     """Find the cuts, count rows, and summarize middles of each part; None if there is no cut."""
     scans = _scan(task, size)
     total = sum(scan.rows for scan in scans)
+    if total * width(task.data.schema) < least:
+        return None
     layouts = []
     for number, scan in enumerate(scans):
         share = max(2, math.ceil(chunks * scan.rows / total)) if task.hot else chunks

@@ -146,7 +146,7 @@ class Log:
         self.store, self.schema, self.entry_bytes = store, schema, entry_bytes
         stored = store.read_head()
         self.fresh = stored is None
-        self.head = Head(identity) if stored is None else _head(stored)
+        self.head = Head(identity) if stored is None else head_of(stored)
         self._saved = None if stored is None else self.head
         # Marks that were read or written in this call, or that came with a cached engine.
         self.known: dict[int, Mark] = {}
@@ -311,7 +311,8 @@ def _table(data: bytes) -> Any:
         raise StateError(f"the snapshot in a bucket's log cannot be read: {error}") from None
 
 
-def _head(stored: tuple[Any, ...]) -> Head:
+def head_of(stored: tuple[Any, ...]) -> Head:
+    """Return a head as it was stored; raise if it is damaged."""
     *fields, checksum = stored
     if _checksum(tuple(fields)) != checksum:
         raise StateError("the head of a bucket's log is damaged: its checksum is wrong")

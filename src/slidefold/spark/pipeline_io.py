@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from slidefold.errors import ColumnError
 from slidefold.spark.types import conform, spark_schema
 from slidefold.spark.worker import map_in_arrow
 
@@ -32,7 +33,11 @@ _FILE = (
     .add("length", LongType())
     .add("content", BinaryType())
 )
+_OFFSETS = ("topic", "partition", "offset")  # the columns of Kafka that name a value
 Parse = Callable[[str, bytes], tuple[Any, Sequence[Any]]]
+ParseValues = Callable[
+    [Sequence[bytes | None], Sequence[tuple[str, int | None]]], tuple[Any, Sequence[Any]]
+]
 
 
 @dataclass(frozen=True)
@@ -62,14 +67,54 @@ def read_parsed(at: Place, parse: Parse, schema: Any, as_text: Callable[[Any], s
     One task parses a whole file. The column `slidefold.bad` is null in a valid row, and has the
     text of `as_text` in a broken one.
     """
-    schema = pa.schema([_known(field) for field in schema])
     files = at.reader(_FILE).format("binaryFile").load(at.path).select("path", "content")
+
+    def tables(batch: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
+        for file in batch.to_pylist():
+            yield parse(file["path"].removeprefix("file:"), file["content"])
+
+    return _parsed(files, tables, schema, as_text)
+
+
+def read_values(
+    data: DataFrame, name: str, parse: ParseValues, schema: Any, as_text: Callable[[Any], str]
+) -> DataFrame:
+    """Parse the column `value`, as `read_parsed` does with files.
+
+    A broken value is named by its topic, partition and offset if the data has these columns, as
+    Kafka's does, or else by the name of the format.
+    """
+    if "value" not in data.columns:
+        raise ColumnError(
+            f"value= parses the column 'value', which {name} does not have: it has "
+            f"{', '.join(data.columns)}"
+        )
+    known = all(column in data.columns for column in _OFFSETS)
+    chosen = data.select(F.col("value").cast("binary"), *(_OFFSETS if known else ()))
+
+    def tables(batch: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
+        values = batch.column(0).to_pylist()
+        places = [(name, None)] * len(values)
+        if known:
+            rows = zip(*(batch.column(i).to_pylist() for i in (1, 2, 3)), strict=True)
+            places = [(f"{topic}[{part}]", offset) for topic, part, offset in rows]
+        yield parse(values, places)
+
+    return _parsed(chosen, tables, schema, as_text)
+
+
+def _parsed(
+    data: DataFrame,
+    tables: Callable[[Any], Iterator[tuple[Any, Sequence[Any]]]],
+    schema: Any,
+    as_text: Callable[[Any], str],
+) -> DataFrame:
+    schema = pa.schema([_known(field) for field in schema])
     whole = schema.append(pa.field(BAD, pa.string()))
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            for file in batch.to_pylist():
-                table, bad = parse(file["path"].removeprefix("file:"), file["content"])
+            for table, bad in tables(batch):
                 good = table.append_column(BAD, pa.nulls(len(table), pa.string()))
                 yield from conform(good, whole).to_batches(1 << 16)
                 if bad:
@@ -77,7 +122,7 @@ def read_parsed(at: Place, parse: Parse, schema: Any, as_text: Callable[[Any], s
                     lost = pa.table({**empty, BAD: [as_text(row) for row in bad]}, schema=whole)
                     yield from lost.to_batches()
 
-    return map_in_arrow(files, rows, spark_schema(whole))
+    return map_in_arrow(data, rows, spark_schema(whole))
 
 
 def marking_bad(data: DataFrame, required: Sequence[str]) -> DataFrame:

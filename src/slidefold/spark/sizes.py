@@ -98,6 +98,10 @@ class Size:
         """
         return asked is None and self.nbytes is not None and self.nbytes < PARTITION_BYTES
 
+    def least(self, asked: int | None) -> int:
+        """Return the bytes below which a first scan finds that chunks of time do not pay off."""
+        return PARTITION_BYTES if asked is None and self.nbytes is None else 0
+
     def chunks(self, asked: int | None) -> int:
         """Return the number of chunks for data without a key; 1 if chunks would not be faster."""
         if self.too_small(asked):

@@ -16,7 +16,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from slidefold.definition.period import moment_of
 from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows import counted
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.engine import Engine
 from slidefold.live.revisions import REVISION
@@ -28,13 +30,20 @@ from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
 from slidefold.spark.query_identity import describe
 from slidefold.spark.settings import require_stream_settings
-from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
+from slidefold.spark.types import (
+    WATERMARK,
+    arrow_schema,
+    named,
+    result_schema,
+    sendable,
+    spark_schema,
+    with_metadata,
+)
 from slidefold.spark.worker import map_in_arrow
 
 # Independent of the cluster: it is part of the state, and must be the same after a restart.
 BUCKETS = 16
 _LATE = ("drop", "side")
-_DELAY = "spark.watermarkDelayMs"
 
 
 def run_stream(
@@ -48,6 +57,7 @@ def run_stream(
     cache_bytes: int = BUDGET,
     metrics: str = "slidefold",
     initial: DataFrame | None = None,
+    after: Any = None,
     types: Mapping[str, Any] | None = None,
     checkpoint: str | None = None,
 ) -> DataFrame:
@@ -60,7 +70,9 @@ def run_stream(
     worker; 0 turns the cache off. `types` are the Spark types of results that are Python objects.
     The counts of a batch are in the query's progress, under the name `metrics`. `initial` is a
     batch DataFrame of earlier rows that windows start with; rows of the stream up to its newest
-    time are late. `checkpoint` is the folder that the query will use: if it belongs to another
+    time are late. `after` is the time up to which results are out already, those of an earlier
+    query: then initial rows count up to that time, and later results come from the stream alone.
+    `checkpoint` is the folder that the query will use: if it belongs to another
     definition, it is refused here instead of in the first batch.
     """
     given = arrow_schema(data.schema)
@@ -72,7 +84,11 @@ def run_stream(
         require_checkpoint_of(job.about, checkpoint, data.sparkSession)
     result = job.result
     packed = _packed(definition, data, given, count)
-    past = None if initial is None else _history(definition, initial, data, count).groupBy(LABEL)
+    past = None
+    if initial is not None:
+        past = _history(definition, initial, data, count, after).groupBy(LABEL)
+    elif after is not None:
+        raise DefinitionError("after= needs initial=, the rows that windows start with")
     stepped = packed.groupBy(LABEL).transformWithState(
         BucketProcessor(job), OUTPUT, "Append", "EventTime", past
     )
@@ -80,7 +96,8 @@ def run_stream(
     sums = [F.coalesce(F.sum(f.name), F.lit(0)).alias(f.name) for f in fields(Counts)]
     observed = stepped.observe(metrics, *sums).select(PACKET)
     sent = sendable(result)
-    return named(map_in_arrow(observed, Unpack(sent), spark_schema(sent)), result.names)
+    results = named(map_in_arrow(observed, Unpack(sent), spark_schema(sent)), result.names)
+    return with_metadata(results, data.schema)
 
 
 def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> DataFrame:
@@ -93,8 +110,13 @@ def _packed(definition: Rolling, data: DataFrame, schema: Any, buckets: int) -> 
     return map_in_arrow(numbers, Pack(schema, buckets), spark_schema(PACKED))
 
 
-def _history(definition: Rolling, initial: DataFrame, data: DataFrame, buckets: int) -> DataFrame:
-    """Return the initial rows as packets, and their newest time for each bucket."""
+def _history(
+    definition: Rolling, initial: DataFrame, data: DataFrame, buckets: int, after: Any
+) -> DataFrame:
+    """Return the initial rows as packets, and for each bucket the time up to which results are out.
+
+    That time is `after`, and by default the newest one of the rows.
+    """
     if initial.isStreaming:
         raise ValueTypeError("initial must be a batch DataFrame, got a streaming one")
     missing = next((name for name in data.columns if name not in initial.columns), None)
@@ -108,11 +130,16 @@ def _history(definition: Rolling, initial: DataFrame, data: DataFrame, buckets: 
                 f"the column {field.name!r} is {field.type} in the stream and {own.type} in initial"
             )
     times = F.col(f"`{definition.on.replace('`', '``')}`")
+    if after is not None:
+        clock, _ = counted(definition.on, pa.array([], schema.field(definition.on).type))
+        moment = moment_of(definition, clock, True, "after", after)
+        cut = moment.numerator // moment.denominator
+        chosen = chosen.where(times.isNull() | (times <= F.timestamp_micros(F.lit(cut))))
     known = chosen.agg(F.max(times), F.count(times), F.count(F.lit(1))).toArrow()
     newest, valid, every = (known.column(i).combine_chunks() for i in range(3))
     if valid[0] != every[0]:
         raise DataError(f"the column {definition.on!r} is null in some rows of initial")
-    ended = newest.cast(pa.int64())[0].as_py()
+    ended = newest.cast(pa.int64())[0].as_py() if after is None else cut
     labels = [(label(bucket), None, ended) for bucket in range(buckets if ended is not None else 0)]
     schemas = spark_schema(PACKED.append(pa.field(NEWEST, pa.int64())))
     ends = initial.sparkSession.createDataFrame(labels, schemas)
@@ -173,7 +200,9 @@ def _require_one_of(what: str, given: object, known: Sequence[str]) -> None:
 
 def _require_watermark(data: DataFrame, on: str) -> None:
     """Refuse a stream without a watermark on the time column."""
-    watermarked = [field.name for field in data.schema.fields if _DELAY in (field.metadata or {})]
+    watermarked = [
+        field.name for field in data.schema.fields if WATERMARK in (field.metadata or {})
+    ]
     if on in watermarked:
         return
     if watermarked:

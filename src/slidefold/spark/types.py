@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_string
 
 from slidefold.columns import run
@@ -20,6 +20,8 @@ from slidefold.definition.rolling import Rolling
 from slidefold.errors import DataError, DefinitionError, ValueTypeError
 from slidefold.spark.compat import from_arrow, to_arrow
 
+# The key of a watermark's delay in the metadata of a column.
+WATERMARK = "spark.watermarkDelayMs"
 _WIDER = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
@@ -162,6 +164,23 @@ def sendable(schema: Any) -> Any:
 def named(data: DataFrame, names: Sequence[str]) -> DataFrame:
     """Rename the columns of data if needed; renaming copies each row."""
     return data if data.columns == list(names) else data.toDF(*names)
+
+
+def with_metadata(data: DataFrame, given: StructType) -> DataFrame:
+    """Give carried columns the metadata of the input, such as comments; a watermark is not."""
+    places = {field.name: field for field in given.fields}
+    columns: list[Column] = []
+    changed = len(places) < len(given.fields)  # names that repeat cannot be told apart
+    if changed or not any(field.metadata for field in given.fields):
+        return data
+    for field in data.schema.fields:
+        column = data[f"`{field.name.replace('`', '``')}`"]
+        known = places.get(field.name)
+        metadata = {} if known is None or known.dataType != field.dataType else known.metadata
+        kept = {name: value for name, value in metadata.items() if name != WATERMARK}
+        columns.append(column.alias(field.name, metadata=kept) if kept else column)
+        changed = changed or bool(kept)
+    return data.select(*columns) if changed else data
 
 
 def conform(table: Any, schema: Any) -> Any:
