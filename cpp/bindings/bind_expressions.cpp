@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "expressions_in.hpp"
+#include "slidefold/engine/expression_steps.hpp"
 #include "turns.hpp"
 
 namespace slidefold::bindings {

@@ -386,3 +386,11 @@ def test_windows_compared_as_definitions_are_refused_in_expressions() -> None:
             sf.col("p") & compared
         with pytest.raises(DefinitionError, match=r"write \(a - b\) == 0"):
             compared | sf.col("p")
+
+
+def test_results_appear_as_the_user_wrote_them() -> None:
+    rows = pa.table({"t": [1], "s": ["a"], "x": [1.0]})
+    ratio = sf.rolling(on="t", r=sf.col("s") / sf.mean("x").over(3) + sf.mean("x").over(3))
+    with pytest.raises(ValueTypeError) as raised:
+        ratio.run(rows)
+    assert str(raised.value).startswith("\"s / mean('x').over(3)\" takes numbers, got string")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -97,6 +98,19 @@ def test_events_and_questions() -> None:
     assert live.push({"t": 2, "card": "a", "shop": None, "amount": 9.0}) == {"spent": {"x": 2.0}}
     assert live.ask({"card": "a"}) == {"spent": {"x": 2.0}}
     assert live.ask({"card": "b"}) == {"spent": None}
+
+
+@pytest.mark.parametrize("operator", [sf.first, sf.last, sf.nth, sf.collect])
+def test_nulls_that_are_kept(operator: Callable[..., Any]) -> None:
+    rows = pa.table({"t": [1, 2, 3, 4], "x": [None, 7, None, None], "c": ["a", "a", "a", "b"]})
+    features = sf.rolling(on="t", m=operator("x", nulls="keep").per("c").over(sf.time(9)))
+    by_hand = {"first": [None, None, None], "last": [None, 7, None], "nth": [None, 7, None]}
+    expected = by_hand.get(operator.__name__, [[None], [None, 7], [None, 7, None]])
+    found = features.run(rows)["m"].to_pylist()
+    assert [dict(row)["a"] for row in found[:3]] == expected
+    live = features.live(lateness=9, schema=rows.schema)
+    live.feed(rows)
+    assert live.finish()["m"].to_pylist() == found
 
 
 def test_any_operator_over_columns() -> None:

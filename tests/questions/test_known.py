@@ -124,6 +124,8 @@ def test_bad_input() -> None:
         features.run(events, at=questions, known="word")
     with pytest.raises(DefinitionError, match="name of a column"):
         features.run(events, at=questions, known=3)  # type: ignore[call-overload]
+    with pytest.raises(DefinitionError, match="threads"):
+        features.run(events, at=questions, known="t", threads=0)
     ahead = sf.rolling(on="t", s=sf.sum("x").over(sf.time(5, ahead=True)))
     with pytest.raises(DefinitionError, match="cannot look ahead"):
         ahead.run(events, at=questions, known="t")

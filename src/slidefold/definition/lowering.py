@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
+from slidefold.definition.expressions.nodes import (
+    Call,
+    Column,
+    Literal,
+    Node,
+    Result,
+    ResultColumn,
+)
 from slidefold.definition.formula import Formula
 from slidefold.definition.operators import Operator, Over, PerOperator, StructOperator
 from slidefold.errors import ColumnError, DefinitionError
@@ -146,12 +153,12 @@ class _Lowering:
             return expanded.replaced(self._result)
         for name in list(self.items):
             if self.items[name] == self._over(over):
-                return Column(name)
+                return (Column if name in self.definition.columns else ResultColumn)(name)
         name = node.text()
         while name in self.items or name in self.definition.columns:
             name += "'"
         self.items[name] = self._over(over)
-        return Column(name)
+        return ResultColumn(name)
 
     def _resolved(self, item: Item) -> Item:
         """Return an operator that is another one under a different name as that one."""

@@ -22,6 +22,7 @@ from slidefold.columns.questions import (
     run_at,
 )
 from slidefold.columns.sources import source_of
+from slidefold.columns.threads import require_threads
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Clock, counted, lateness_of
 from slidefold.definition.windows.sorted_rows import Ints
@@ -46,6 +47,7 @@ def run_questions(
             if given is not None:
                 raise DefinitionError(f"{name}= needs known=, the column of arrival times")
         return run_at(definition, data, at, threads)
+    require_threads(threads)
     require_questions(definition)
     require_known(definition, known, asked)
     events, questions = source_of(data), source_of(at)

@@ -107,6 +107,15 @@ class Column(Node):
 
 
 @dataclass(frozen=True)
+class ResultColumn(Column):
+    """A result that has become a column: errors show it as the user wrote it."""
+
+    def text(self, strength: int = 0) -> str:
+        """Return the operator over its window."""
+        return self.name
+
+
+@dataclass(frozen=True)
 class Literal(Node):
     """A constant. Two are equal if they are written in the same way: 1 and 1.0 differ."""
 

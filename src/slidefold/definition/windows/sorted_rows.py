@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -35,6 +35,11 @@ class SortedRows:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @cached_property
+    def codes(self) -> Codes | None:
+        """The group and time of each row as one number, if there is room for both."""
+        return codes_of(self.group, self.times)
+
+    @cached_property
     def group_start(self) -> Ints:
         """The first row of each row's group."""
         return np.repeat(self.starts[:-1], np.diff(self.starts))
@@ -61,6 +66,8 @@ class Asked:
     group: Ints  # the group of each; the number of groups if it has no rows
     times: Ints
     column: Callable[[str], Any]  # an Arrow array in this order
+    # What was found for a distance and a side: windows that end now share their ends.
+    places: dict[tuple[int, str], Ints] = field(default_factory=dict)
 
     def until(self, rows: SortedRows, back: int = 0, *, before: bool = False) -> Ints:
         """Return one past the last row up to each question's time, `back` steps earlier.
@@ -68,11 +75,11 @@ class Asked:
         `before` leaves out the rows at that time.
         """
         side: Literal["left", "right"] = "left" if before else "right"
-        return self._found(rows, less(self.times, back), side)
+        return self._found(rows, back, side)
 
     def since(self, rows: SortedRows, back: int) -> Ints:
         """Return the first row from `back` steps before each question's time on."""
-        return self._found(rows, less(self.times, back), "left")
+        return self._found(rows, back, "left")
 
     def search(
         self,
@@ -82,9 +89,11 @@ class Asked:
         side: Literal["left", "right"],
     ) -> Ints:
         """Find the position of sought values among keys, which never fall in a group."""
+        # Questions without a group come last, and find the end of the rows.
         found = np.full(len(self.group), len(rows), np.int64)
-        known = self.group < len(rows.starts) - 1
-        found[known] = search(rows.group, keys, self.group[known], sought[known], side)
+        known = int(np.searchsorted(self.group, len(rows.starts) - 1))
+        codes = rows.codes if keys is rows.times else codes_of(rows.group, keys)
+        found[:known] = _search(rows.group, keys, codes, self.group[:known], sought[:known], side)
         return found
 
     def starts(self, rows: SortedRows) -> Ints:
@@ -93,8 +102,11 @@ class Asked:
         found: Ints = ends[np.minimum(self.group, len(ends) - 1)]
         return found
 
-    def _found(self, rows: SortedRows, sought: Ints, side: Literal["left", "right"]) -> Ints:
-        return self.search(rows, rows.times, sought, side)
+    def _found(self, rows: SortedRows, back: int, side: Literal["left", "right"]) -> Ints:
+        if (back, side) not in self.places:
+            sought = less(self.times, back)
+            self.places[back, side] = self.search(rows, rows.times, sought, side)
+        return self.places[back, side]
 
 
 def less(times: Ints, back: int) -> Ints:
@@ -153,18 +165,52 @@ def search(
     >>> search(group, keys, np.array([0, 1, 1]), np.array([5, 3, 9]), "left").tolist()
     [1, 2, 3]
     """
+    return _search(groups, keys, codes_of(groups, keys), in_groups, sought, side)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Groups and keys as single numbers, with room before and after all keys of a group."""
+
+    own: Ints
+    least: int
+    most: int
+
+    @property
+    def width(self) -> int:
+        """How many numbers a group has."""
+        return self.most - self.least + 3
+
+    def of(self, groups: Ints, keys: Ints) -> Ints:
+        """Return groups and keys as numbers; keys out of range are before or after all others."""
+        keys = np.clip(keys, self.least - 1, self.most + 1)
+        return groups * self.width + (keys - self.least + 1)
+
+
+def codes_of(groups: Ints, keys: npt.NDArray[Any]) -> Codes | None:
+    """Return a number for each group and key; None if there is no room for both."""
+    if len(keys) == 0 or keys.dtype != np.int64:
+        return None
+    least, most = int(keys.min()), int(keys.max())
+    width = most - least + 3
+    if least <= -(2**62) or most >= 2**62 or width * (int(groups[-1]) + 1) >= 2**62:
+        return None
+    return Codes(groups * width + (keys - least + 1), least, most)
+
+
+def _search(
+    groups: Ints,
+    keys: npt.NDArray[Any],
+    codes: Codes | None,
+    in_groups: Ints,
+    sought: npt.NDArray[Any],
+    side: Literal["left", "right"],
+) -> Ints:
     if len(keys) == 0:
         return np.zeros(len(sought), np.int64)
-    if keys.dtype == np.int64:
-        least, most = int(keys.min()), int(keys.max())
-        width = most - least + 3
-        inside = least > -(2**62) and most < 2**62
-        if inside and width * (int(groups[-1]) + 1) < 2**62:
-            # One number encodes group and key, with room before and after all keys of a group.
-            own = groups * width + (keys - least + 1)
-            asked = in_groups * width + (np.clip(sought, least - 1, most + 1) - least + 1)
-            positions: Ints = np.searchsorted(own, asked, side)
-            return positions
+    if codes is not None:
+        positions: Ints = np.searchsorted(codes.own, codes.of(in_groups, sought), side)
+        return positions
     # With ranks, one number can encode group and key for keys of any size.
     known = np.unique(keys)
     own = np.searchsorted(known, keys)

@@ -78,7 +78,9 @@ def _per(build: Builder, leaf: Leaf, kind: Any) -> None:
     # The inner operator has no result of its own.
     del build.results[before:]
     window["parts"], window["uses"], build.plain = parts, uses, plain
-    flags = [build.stored(name, "flag") for name in inner.columns]
+    # An operator that keeps nulls folds every row of a category.
+    needed = () if inner.keeps_nulls else inner.columns
+    flags = [build.stored(name, "flag") for name in needed]
     columns = [build.stored(category), *flags, *build.parts[part]["columns"]]
     presence = build.presence((category,))
     per = build.part(
