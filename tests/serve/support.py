@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,15 @@ def events(rng: random.Random, count: int, first: int = 0) -> list[dict[str, Any
         }
         for i in range(count)
     ]
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Wait until something has happened."""
+    for _ in range(400):
+        if done():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
 
 
 @contextmanager

@@ -14,18 +14,29 @@ from typing import Any
 import pyarrow as pa
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from slidefold import __version__
 from slidefold.definition.windows import counted
-from slidefold.errors import BusyError, ColumnError, SlidefoldError, nearest
-from slidefold.serve.rows import ARROW, arrow_bytes, as_json, parse, require_value, table_of
+from slidefold.errors import BusyError, ColumnError, DataError, SlidefoldError, nearest
+from slidefold.serve.rows import (
+    ARROW,
+    ContentTypeError,
+    arrow_bytes,
+    as_json,
+    parse,
+    require_value,
+    table_of,
+)
 from slidefold.serve.service import BusyServiceError, DiskError, Service
 
 POSITION = "slidefold-position"
 LARGEST = 64 << 20  # bytes of a request
+MOST = 512 << 20  # bytes of all requests that are read at one time
+_LONG = 64 << 10  # bytes of a question whose reading would make others wait
 _PARTS = (0.5, 0.99)
 
 
@@ -89,19 +100,25 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
     metrics = Metrics(service)
     on = service.settings.features.on
     direct = all(_is_json(service.schema.field(name).type) for name in (on, *service.asked))
+    room = _Room(MOST)
 
     async def events(request: Request) -> Response:
-        body, kind = await _body(request, largest), request.headers.get("content-type", "")
-        # Many events take milliseconds to read: questions need not wait for that.
-        done = await asyncio.to_thread(lambda: service.submit(parse(body, kind)[0]))
+        kind = request.headers.get("content-type", "")
+        async with _body(request, largest, room) as body:
+            # Many events take milliseconds to read: questions need not wait for that.
+            done = await asyncio.to_thread(lambda: service.submit(parse(body, kind)[0]))
         return Response(as_json(await asyncio.wrap_future(done)), media_type="application/json")
 
     async def ask(request: Request) -> Response:
+        kind, include = request.headers.get("content-type", ""), _included(request)
+        async with _body(request, largest, room) as body:
+            if len(body) > _LONG:
+                return await asyncio.to_thread(answered, body, kind, include)
+            return answered(body, kind, include)
+
+    def answered(body: bytes, content_type: str, include: bool) -> Response:
         start = time.perf_counter()
-        content, kind = parse(
-            await _body(request, largest), request.headers.get("content-type", "")
-        )
-        include = request.query_params.get("include", "false") == "true"
+        content, kind = parse(body, content_type)
         if kind == "one" and not include and direct and isinstance(content, dict):
             answer, position = service.answer(_checked(content, service))
             metrics.asked(time.perf_counter() - start)
@@ -131,7 +148,10 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
         )
 
     async def health(request: Request) -> Response:
-        return JSONResponse({"status": "ok", "version": __version__, **service.status()})
+        told = {"version": __version__, **service.status()}
+        if service.failed:
+            return JSONResponse({"status": "takes no events", **told}, 503)
+        return JSONResponse({"status": "ok", **told})
 
     async def scraped(request: Request) -> Response:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
@@ -151,7 +171,10 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
     def guarded(handle: Callable[[Request], Awaitable[Response]]) -> Any:
         async def run(request: Request) -> Response:
             if token is not None and not _allowed(request, token):
-                response: Response = JSONResponse({"error": "a token is needed"}, 401)
+                needed = {"www-authenticate": "Bearer"}
+                response: Response = JSONResponse({"error": "a token is needed"}, 401, needed)
+            elif _is_foreign(request):
+                response = JSONResponse({"error": "pages of other places may not ask this"}, 403)
             else:
                 response = await _answered(handle, request)
             metrics.requests.labels(request.url.path, str(response.status_code)).inc()
@@ -175,7 +198,14 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
         yield
         await asyncio.to_thread(service.close)
 
-    return Starlette(routes=routes, lifespan=lifespan)
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer a path or a method that does not exist."""
+    assert isinstance(error, HTTPException)
+    text = f"{request.method} {request.url.path}: {error.detail.lower()}"
+    return JSONResponse({"error": text}, error.status_code, error.headers)
 
 
 async def _answered(handle: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
@@ -188,6 +218,8 @@ async def _answered(handle: Callable[[Request], Awaitable[Response]], request: R
         return JSONResponse({"error": str(error)}, 429, {"retry-after": "1"})
     except DiskError as error:
         return JSONResponse({"error": str(error)}, 503, {"retry-after": "5"})
+    except ContentTypeError as error:
+        return JSONResponse({"error": str(error)}, 415)
     except SlidefoldError as error:
         return JSONResponse({"error": str(error), "row": error.row}, 422)
     except Exception:  # nothing of the inside goes out
@@ -198,14 +230,45 @@ class _TooLargeError(Exception):
     pass
 
 
-async def _body(request: Request, largest: int) -> bytes:
+class _Room:
+    """The memory for bodies of requests that are read at one time."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.used = most, 0
+
+    def take(self, size: int) -> None:
+        if self.used + size > self.most:
+            raise BusyServiceError("other requests are being read")
+        self.used += size
+
+
+@asynccontextmanager
+async def _body(request: Request, largest: int, room: _Room) -> AsyncIterator[bytes]:
+    """Read the body of a request, which takes its room until it is handled."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > largest:
-            raise _TooLargeError(f"a request may have at most {largest:,} bytes")
-        parts.append(part)
-    return b"".join(parts)
+    try:
+        async for part in request.stream():
+            if size + len(part) > largest:
+                raise _TooLargeError(f"a request may have at most {largest:,} bytes")
+            room.take(len(part))
+            size += len(part)
+            parts.append(part)
+        yield b"".join(parts)
+    finally:
+        room.used -= size
+
+
+def _included(request: Request) -> bool:
+    text = request.query_params.get("include", "false")
+    if text not in ("true", "false"):
+        raise DataError(f"include must be true or false, got {text!r}")
+    return text == "true"
+
+
+def _is_foreign(request: Request) -> bool:
+    """Tell whether a page of another place asks: a browser sends where the page is from."""
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != request.headers.get("host")
 
 
 def _allowed(request: Request, token: str) -> bool:
@@ -231,16 +294,17 @@ def _checked(question: dict[str, Any], service: Service) -> dict[str, Any]:
     for name in service.asked:
         if name not in question:
             raise ColumnError(f"the field {name!r} is missing").at(0)
-    for name, value in question.items():
+    for name in question:
         if name not in service.schema.names:
             raise ColumnError(
                 f"there is no field {name!r}{nearest(name, service.schema.names)}"
             ).at(0)
-        if name == on or name in service.asked:
-            require_value(value, service.schema.field(name))
     # Other fields of an event are allowed, and say nothing here.
-    asked = {name: question[name] for name in question if name in service.asked}
-    return asked if question.get(on) is None else {**asked, on: question[on]}
+    values = {
+        name: require_value(value, service.schema.field(name)) for name, value in question.items()
+    }
+    asked = {name: values[name] for name in values if name in service.asked}
+    return asked if values.get(on) is None else {**asked, on: values[on]}
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:

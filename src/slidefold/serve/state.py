@@ -52,7 +52,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Reading:
-    """How far a file was read when a record was written."""
+    """How far a file was read when a record was written.
+
+    Of a text file `rows` are those that were read behind the first `size` bytes. Of other files
+    they are all that were read, and `size` is that of the file, -1 until all were.
+    """
 
     file: str
     rows: int
