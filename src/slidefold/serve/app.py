@@ -95,8 +95,14 @@ class Metrics:
         }
 
 
-def make_app(service: Service, *, token: str | None = None, largest: int = LARGEST) -> Starlette:
-    """Return the application that serves a service."""
+def make_app(
+    service: Service,
+    *,
+    token: str | None = None,
+    largest: int = LARGEST,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Starlette:
+    """Return the application that serves a service; updates of pages end when it is `stopping`."""
     metrics = Metrics(service)
     on = service.settings.features.on
     direct = all(_is_json(service.schema.field(name).type) for name in (on, *service.asked))
@@ -162,7 +168,7 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
 
     async def stream(request: Request) -> Response:
         return StreamingResponse(
-            _updates(request, service, metrics), media_type="text/event-stream"
+            _updates(request, service, metrics, stopping), media_type="text/event-stream"
         )
 
     async def described(request: Request) -> Response:
@@ -318,10 +324,12 @@ def _rows(table: Any) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-async def _updates(request: Request, service: Service, metrics: Metrics) -> AsyncIterator[bytes]:
+async def _updates(
+    request: Request, service: Service, metrics: Metrics, stopping: Callable[[], bool]
+) -> AsyncIterator[bytes]:
     """Yield the status every second, as server-sent events."""
     before, then = service.status()["events"], time.perf_counter()
-    while not await request.is_disconnected():
+    while not stopping() and not await request.is_disconnected():
         status = service.status()
         now = time.perf_counter()
         speed = (status["events"] - before) / max(now - then, 1e-9)
@@ -331,6 +339,7 @@ async def _updates(request: Request, service: Service, metrics: Metrics) -> Asyn
             "per_second": round(speed, 1),
             **metrics.latencies(),
             "lateness": _lateness(service),
+            "choices": _choices(service),
             "latest": list(service.latest)[:5],
         }
         yield b"data: " + as_json(told) + b"\n\n"
@@ -339,12 +348,27 @@ async def _updates(request: Request, service: Service, metrics: Metrics) -> Asyn
 
 def _lateness(service: Service) -> list[tuple[str, int]]:
     """Return how many events came how late: the upper end of each class, and their number."""
-    on = service.settings.features.on
-    clock, _ = counted(on, pa.array([], service.schema.field(on).type))
+    unit = _unit(service)
     return [
-        ("in order" if size == 0 else f"< {_length(2**size, clock.unit)}", service.lags[size])
+        ("in order" if size == 0 else f"< {_length(2**size, unit)}", service.lags[size])
         for size in sorted(service.lags)
     ]
+
+
+def _choices(service: Service) -> list[tuple[str, int]]:
+    """Return how many events would be late with other watermarks, which are powers of two."""
+    lags, unit = dict(service.lags), _unit(service)
+    largest = max(lags, default=0)
+    sizes = range(max(min(filter(None, lags), default=1), largest - 18), largest + 2)
+    return [
+        (_length(2 ** (size - 1), unit), sum(n for each, n in lags.items() if each >= size))
+        for size in (sizes if largest else ())
+    ]
+
+
+def _unit(service: Service) -> int | None:
+    on = service.settings.features.on
+    return counted(on, pa.array([], service.schema.field(on).type))[0].unit
 
 
 def _length(steps: int, unit: int | None) -> str:

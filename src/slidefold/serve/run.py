@@ -19,6 +19,7 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 # The writer gives up the interpreter after this many seconds: by default it is ten times as long,
 # which is more than a question may take.
 _SWITCH = 0.0005
+_PATIENCE = 10  # seconds for requests that are not finished when the service has to stop
 
 
 def settings_of(pipeline: Pipeline) -> Settings:
@@ -77,16 +78,19 @@ def serve(
     stop = threading.Event()
     if pipeline.source.path is not None:
         follow(pipeline, service, stop)
+    servers: list[Any] = []
     config = uvicorn.Config(
-        make_app(service, token=token),
+        make_app(service, token=token, stopping=lambda: servers[0].should_exit),
         host=host,
         port=port,
         uds=None if socket is None else str(socket),
         log_level="warning",
         access_log=False,
         lifespan="on",
+        timeout_graceful_shutdown=_PATIENCE,
     )
     server = uvicorn.Server(config)
+    servers.append(server)
     if ready is not None:
         threading.Thread(target=_tell, args=(server, service, ready), daemon=True).start()
     try:
