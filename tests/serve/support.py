@@ -112,10 +112,14 @@ def called(
     return found
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
+def started(folder: Path, snapshot_bytes: int = 128 << 20) -> subprocess.Popen[str]:
     """Start a service at the socket `sock` of a folder, and wait until it answers."""
     (folder / "pipeline.toml").write_text(PIPELINE)
-    command = [sys.executable, "-m", "slidefold.cli", "serve", str(folder / "pipeline.toml")]
+    code = (
+        f"import slidefold.serve.service as s; s.SNAPSHOT_BYTES = {snapshot_bytes}; "
+        "import runpy; runpy.run_module('slidefold.cli', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code, "serve", str(folder / "pipeline.toml")]
     command += ["--socket", str(folder / "sock"), "--state", str(folder / "state")]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder

@@ -1,7 +1,8 @@
 """A real process, killed with -9 under load: nothing acknowledged is lost or doubled.
 
-One client sends events, another one asks. Every answer tells how much of the log it knew. In the
-end the answers are computed again from the log with `at=` and `known=`.
+One client sends events, another one asks, and snapshots are written all the time, some of them by
+processes that outlive their service. Every answer tells how much of the log it knew. In the end the
+answers are computed again from the log with `at=` and `known=`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from slidefold.serve.log import Log
 from slidefold.serve.state import State
 from tests.serve.support import FEATURES, SCHEMA, events, settings, started
 
+SNAPSHOT_BYTES = 10_000  # of the log; its files are larger, so that all of it is there in the end
 GONE = (ConnectionError, http.client.HTTPException, OSError)
 
 
@@ -70,7 +72,7 @@ def _send(place: str, seen: Seen, rng: random.Random) -> None:
 def check_kills(folder: Path, kills: int, seed: int) -> None:
     rng, seen, place = random.Random(seed), Seen(), str(folder / "sock")
     for kill in range(kills):
-        process = started(folder)
+        process = started(folder, SNAPSHOT_BYTES)
         stop = threading.Timer(rng.uniform(0.05, 0.4), process.send_signal, [signal.SIGKILL])
         asking = threading.Thread(target=_ask, args=(place, seen, kill))
         stop.start()
@@ -79,7 +81,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
         for thread in (stop, asking):
             thread.join()
         process.wait(10)
-    process = started(folder)
+    process = started(folder, SNAPSHOT_BYTES)
     with Client(place) as client:
         if seen.unsure:
             seen.send(client, seen.unsure)
@@ -87,7 +89,8 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
             answer = client.ask({"card": card})
             seen.answers.append({"card": card, "position": client.position, **answer})
     process.terminate()
-    process.wait(20)
+    assert process.wait(20) == 0
+    assert list((folder / "state").glob("snapshot-*.state"))
     check_log(folder / "state", seen)
 
 

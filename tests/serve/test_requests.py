@@ -161,3 +161,16 @@ def test_too_many_bytes_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         connection.close()
         assert called(place, "POST", "/events", b"x" * 2000)[0] in (413, 429)
         assert called(place, "POST", "/events", text_of())[0] == 200  # the room is free again
+
+
+def test_the_document_describes_every_path(place: str) -> None:
+    document = json.loads(called(place, "GET", "/openapi.json")[1])
+    assert document["paths"].keys() == {"/events", "/ask", "/features", "/health", "/metrics"}
+    schemas = document["components"]["schemas"]
+    references = {
+        text.split('"')[0] for text in json.dumps(document).split('"#/components/schemas/')[1:]
+    }
+    assert references <= schemas.keys()
+    assert schemas["Event"]["required"] == ["t", "card", "amount", "id"]
+    assert schemas["Event"]["properties"]["amount"]["type"] == ["number", "null"]
+    assert schemas["Question"]["required"] == ["card"]

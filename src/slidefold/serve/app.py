@@ -22,6 +22,7 @@ from starlette.routing import Route
 from slidefold import __version__
 from slidefold.definition.windows import counted
 from slidefold.errors import BusyError, ColumnError, DataError, SlidefoldError, nearest
+from slidefold.serve.openapi import POSITION, open_api
 from slidefold.serve.rows import (
     ARROW,
     ContentTypeError,
@@ -33,7 +34,6 @@ from slidefold.serve.rows import (
 )
 from slidefold.serve.service import BusyServiceError, DiskError, Service
 
-POSITION = "slidefold-position"
 LARGEST = 64 << 20  # bytes of a request
 MOST = 512 << 20  # bytes of all requests that are read at one time
 _LONG = 64 << 10  # bytes of a question whose reading would make others wait
@@ -384,55 +384,3 @@ def _length(steps: int, unit: int | None) -> str:
         if seconds >= size:
             return f"{seconds / size:.2g} {name}"
     return f"{seconds * 1e6:.2g} us"
-
-
-def open_api(service: Service) -> dict[str, Any]:
-    """Return the OpenAPI document of a service."""
-    event = {"type": "object", "properties": {field.name: {} for field in service.schema}}
-    answer = {
-        "type": "object",
-        "properties": {name: {} for name in service.settings.features.columns},
-    }
-
-    def body(schema: dict[str, Any]) -> dict[str, Any]:
-        either = {"oneOf": [schema, {"type": "array", "items": schema}]}
-        return {"content": {"application/json": {"schema": either}, ARROW: {}}}
-
-    def said(text: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
-        return {"description": text, **(content or {})}
-
-    refused = {
-        "422": said("the rows do not fit; the error names the row and the field"),
-        "413": said("the request is too large"),
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "slidefold", "version": __version__},
-        "paths": {
-            "/events": {
-                "post": {
-                    "summary": "Send events; the answer comes when they are safe",
-                    "requestBody": body(event),
-                    "responses": {
-                        "200": said("how many were accepted, late, or known already"),
-                        **refused,
-                        "429": said("too many events wait: try again"),
-                        "503": said("the disk takes no events"),
-                    },
-                }
-            },
-            "/ask": {
-                "post": {
-                    "summary": "Ask for the features of keys, now or at a time",
-                    "parameters": [
-                        {"name": "include", "in": "query", "schema": {"type": "boolean"}}
-                    ],
-                    "requestBody": body(event),
-                    "responses": {"200": said("the features", body(answer)), **refused},
-                }
-            },
-            "/features": {"get": {"summary": "The definition", "responses": {"200": said("")}}},
-            "/health": {"get": {"summary": "The state", "responses": {"200": said("")}}},
-            "/metrics": {"get": {"summary": "For Prometheus", "responses": {"200": said("")}}},
-        },
-    }
