@@ -32,7 +32,7 @@ from slidefold.serve.turns import Turns
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
 MOST_WAITING = 200_000  # rows that may wait for the writer
-PART = 250  # rows that are folded before questions get their turn: less than a millisecond
+PART = 100  # rows that are folded before questions get their turn: less than a millisecond
 SNAPSHOT_BYTES = 128 << 20  # of the log, since the last snapshot
 _FAILED = "the service takes no more events after an error of its own: start it again"
 _LATEST = 20  # late and broken rows that are shown
@@ -109,7 +109,7 @@ class Service:
     def submit(self, rows: Any) -> Future[dict[str, Any]]:
         """Take events, as JSON objects or as a table; the future ends when they are safe.
 
-        Raise at once if they do not fit the schema, or if too many events wait. More than 250
+        Raise at once if they do not fit the schema, or if too many events wait. More than 100
         events are taken in parts: if one part fails, those before it have been taken.
         """
         table = table_of(rows, self.schema, frozenset(self.schema.names))
