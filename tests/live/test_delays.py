@@ -52,9 +52,10 @@ def key_of(row: dict[str, Any], names: list[str]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
 
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("definition", [FEATURES, EVERY], ids=["rows", "every"])
-def test_predictions_equal_a_replay(definition: sf.Rolling) -> None:
-    table = events(3)
+def test_predictions_equal_a_replay(definition: sf.Rolling, seed: int) -> None:
+    table = events(seed, 150)
     found = definition.lateness(table, arrived="came").to_pylist()
     assert found[0]["lateness"] == 0
     assert found[-1]["late"] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,22 +14,23 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import DataError
+from slidefold.errors import DataError, UsageError
 from slidefold.serve import Client
 from slidefold.serve import app as apps
 from slidefold.serve.app import make_app
 from slidefold.serve.client import RefusedError
 from slidefold.serve.rows import ARROW, arrow_bytes
+from slidefold.serve.run import serve
 from slidefold.serve.service import Service, Settings
-from tests.serve.support import called, serving, settings
+from tests.serve.support import PIPELINE, called, serving, settings
 
 EVENT = {"t": 1000, "card": "a", "amount": 1.5, "id": 1}
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    socket = tmp_path_factory.mktemp("requests") / "sock"
-    with serving(make_app(Service(settings())), socket) as found:
+    folder = tmp_path_factory.mktemp("requests")
+    with serving(make_app(Service(settings())), folder / "sock") as found:
         yield found
 
 
@@ -174,3 +176,26 @@ def test_the_document_describes_every_path(place: str) -> None:
     assert schemas["Event"]["required"] == ["t", "card", "amount", "id"]
     assert schemas["Event"]["properties"]["amount"]["type"] == ["number", "null"]
     assert schemas["Question"]["required"] == ["card"]
+
+
+def test_places_where_nobody_can_listen(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(PIPELINE)
+    run = partial(serve, tmp_path / "p.toml", state=tmp_path / "state")
+    with pytest.raises(UsageError, match="needs --token"):
+        run(host="0.0.0.0")
+    with pytest.raises(UsageError, match="there is no such folder"):
+        run(socket=tmp_path / "no" / "sock")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="there is a file"):
+        run(socket=tmp_path / "file")
+    with pytest.raises(UsageError, match="ports are 1 to 65535"):
+        run(port=99_999)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(UsageError, match="already in use"):
+            run(port=other.getsockname()[1])
+    listening = serving(make_app(Service(settings())), tmp_path / "sock")
+    with listening, pytest.raises(UsageError, match="another service listens"):
+        run(socket=tmp_path / "sock")
+    assert not (tmp_path / "state").exists()  # nothing was opened

@@ -137,3 +137,26 @@ def test_http(tmp_path: Path) -> None:
         assert call("POST", "/events", b"x", "a/b")[0] == 415
         assert call("GET", "/nothing")[0] == 404
         client.close()
+
+
+def test_another_watermark_or_other_columns(tmp_path: Path) -> None:
+    """The log is folded again with another watermark if all of it is there."""
+    service = Service(settings(), tmp_path)
+    for t in (1000, 950):
+        service.submit({"t": t, "card": "a", "amount": 1.0, "id": t}).result()
+    assert service.ask({"card": "a"})["n"] == 2
+    service.close()
+    other = settings()
+    other.lateness = 10
+    service = Service(other, tmp_path)
+    assert service.ask({"card": "a"})["n"] == 1
+    assert service.submit({"t": 980, "card": "a", "amount": 1.0, "id": 3}).result()["late"] == 1
+    service.close()
+    wider = settings()
+    wider.schema = SCHEMA.append(pa.field("more", pa.int64()))
+    with pytest.raises(StateError, match="other columns than the pipeline: the column 'more'"):
+        Service(wider, tmp_path)
+    for path in tmp_path.glob("*.log"):
+        path.unlink()
+    with pytest.raises(StateError, match="has the watermark 10, but the pipeline has 100"):
+        Service(settings(), tmp_path)

@@ -6,12 +6,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from slidefold.errors import DefinitionError, PipelineError, UsageError
 from slidefold.pipeline.file import Pipeline, load
 from slidefold.serve.follow import follow
+from slidefold.serve.listen import check_socket, listen_at
 from slidefold.serve.service import Service
 from slidefold.serve.state import Settings
 
@@ -73,32 +75,36 @@ def serve(
     except ImportError as error:
         raise UsageError(f"serving needs {error.name}: pip install 'slidefold[serve]'") from None
     pipeline = load(Path(file), writes=False, serves=True, state=state)
-    sys.setswitchinterval(_SWITCH)
-    service = Service(settings_of(pipeline), state)
-    stop = threading.Event()
-    if pipeline.source.path is not None:
-        follow(pipeline, service, stop)
-    servers: list[Any] = []
-    config = uvicorn.Config(
-        make_app(service, token=token, stopping=lambda: servers[0].should_exit),
-        host=host,
-        port=port,
-        uds=None if socket is None else str(socket),
-        log_level="warning",
-        access_log=False,
-        lifespan="on",
-        timeout_graceful_shutdown=_PATIENCE,
-    )
-    server = uvicorn.Server(config)
-    servers.append(server)
-    if ready is not None:
-        threading.Thread(target=_tell, args=(server, service, ready), daemon=True).start()
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        pass  # the server has stopped, and the state is saved
-    finally:
-        stop.set()
+    with ExitStack() as stack:
+        opened = None
+        if socket is None:
+            opened = [stack.enter_context(listen_at(host, port))]
+        else:
+            check_socket(socket)
+        sys.setswitchinterval(_SWITCH)
+        service = Service(settings_of(pipeline), state)
+        stop = threading.Event()
+        if pipeline.source.path is not None:
+            follow(pipeline, service, stop)
+        servers: list[Any] = []
+        config = uvicorn.Config(
+            make_app(service, token=token, stopping=lambda: servers[0].should_exit),
+            uds=None if socket is None else str(socket),
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=_PATIENCE,
+        )
+        server = uvicorn.Server(config)
+        servers.append(server)
+        if ready is not None:
+            threading.Thread(target=_tell, args=(server, service, ready), daemon=True).start()
+        try:
+            server.run(opened)
+        except KeyboardInterrupt:
+            pass  # the server has stopped, and the state is saved
+        finally:
+            stop.set()
 
 
 def _tell(server: Any, service: Service, ready: Callable[[Service], None]) -> None:

@@ -19,14 +19,22 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.questions import asked_columns
-from slidefold.errors import DataError, SlidefoldError
+from slidefold.errors import DataError, SlidefoldError, StateError
 from slidefold.live.delays import lags
 from slidefold.pipeline.sinks import json_line
 from slidefold.serve.lock import lock
 from slidefold.serve.log import Log
 from slidefold.serve.recorder import Recorder
 from slidefold.serve.rows import table_of
-from slidefold.serve.state import Reading, Settings, State, forget_old, steps
+from slidefold.serve.state import (
+    Reading,
+    Settings,
+    State,
+    forget_old,
+    position_of,
+    snapshots,
+    steps,
+)
 from slidefold.serve.turns import Turns
 
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
@@ -359,12 +367,16 @@ class Service:
         for path in folder.glob("snapshot-*.partial"):  # a crash was before they were whole
             path.unlink(missing_ok=True)
         self.log = Log(folder)
-        self.state.load_newest(folder, self.log)
+        unread = self.state.load_newest(folder, self.log)
         for table, results in self.state.replay(self.log.recover(self.position)):
             if results is None:
                 self.counts["broken"] += len(table)  # it failed before the crash as well
             else:
                 self._note(results, self.position, again=True)
+        newest = max(map(position_of, snapshots(folder)), default=0)
+        if self.position < newest:  # its events are nowhere else
+            self.log.close()
+            raise StateError(f"the log ends at the record {self.position}, and {unread}")
 
     # ---- what is going on
 
