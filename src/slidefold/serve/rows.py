@@ -77,6 +77,7 @@ def table_of(rows: Any, schema: Any, needed: frozenset[str]) -> Any:
         return _fitting(rows, schema, needed)
     given = rows if isinstance(rows, list) else [rows]
     known = set(schema.names)
+    wanted = [name for name in schema.names if name in needed]
     for number, row in enumerate(given):
         if not isinstance(row, dict):
             raise DataError("a row must be a JSON object").at(number)
@@ -84,7 +85,7 @@ def table_of(rows: Any, schema: Any, needed: frozenset[str]) -> Any:
         if more is not None:
             hint = nearest(more, schema.names)
             raise ColumnError(f"there is no field {more!r}{hint}").at(number)
-        missing = next((name for name in needed if name not in row), None)
+        missing = next((name for name in wanted if name not in row), None)
         if missing is not None:
             raise ColumnError(f"the field {missing!r} is missing").at(number)
     # Arrow keeps the interpreter while it reads a list, and questions wait for that.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -99,11 +100,15 @@ def serve(
         servers.append(server)
         if ready is not None:
             threading.Thread(target=_tell, args=(server, service, ready), daemon=True).start()
+        # The objects of the modules stay: to look through 90,000 of them takes 50 ms.
+        gc.collect()
+        gc.freeze()
         try:
             server.run(opened)
         except KeyboardInterrupt:
             pass  # the server has stopped, and the state is saved
         finally:
+            gc.unfreeze()
             stop.set()
 
 
