@@ -12,6 +12,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import pytest
 from slidefold.serve import Client
 from slidefold.serve.log import Log
 from slidefold.serve.state import State
-from tests.serve.support import FEATURES, SCHEMA, events, settings, started
+from tests.serve.support import FEATURES, SCHEMA, events, settings, started, until
 
 SNAPSHOT_BYTES = 10_000  # of the log; its files are larger, so that all of it is there in the end
 GONE = (ConnectionError, http.client.HTTPException, OSError)
@@ -69,6 +70,15 @@ def _send(place: str, seen: Seen, rng: random.Random) -> None:
         client.close()
 
 
+def _writing(folder: Path) -> bool:
+    """Tell whether a process that writes a snapshot has outlived its service."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if str(folder / "state").encode() in path.read_bytes():
+                return True
+    return False
+
+
 def check_kills(folder: Path, kills: int, seed: int) -> None:
     rng, seen, place = random.Random(seed), Seen(), str(folder / "sock")
     for kill in range(kills):
@@ -90,6 +100,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
             seen.answers.append({"card": card, "position": client.position, **answer})
     process.terminate()
     assert process.wait(20) == 0
+    until(lambda: not _writing(folder))
     assert list((folder / "state").glob("snapshot-*.state"))
     check_log(folder / "state", seen)
 
