@@ -11,7 +11,6 @@ import subprocess
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from slidefold.serve.state import (
     steps,
 )
 from slidefold.serve.turns import Turns
+from slidefold.serve.waiting import Waiting, future_of_events, together
 
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
@@ -54,22 +54,6 @@ class DiskError(SlidefoldError, OSError):
     """Events could not be written to the log, so they were not taken."""
 
 
-def _future() -> Future[dict[str, Any]]:
-    """Return a future that cannot be cancelled: events are taken even if nobody waits for that."""
-    future: Future[dict[str, Any]] = Future()
-    future.set_running_or_notify_cancel()
-    return future
-
-
-@dataclass
-class _Waiting:
-    """Events that wait for the writer."""
-
-    table: Any
-    reading: Reading | None = None  # if they are from a file
-    done: Future[dict[str, Any]] = field(default_factory=_future)
-
-
 class Service:
     """Take events, keep them safe, and answer questions about them."""
 
@@ -85,7 +69,7 @@ class Service:
         self.latest: deque[dict[str, Any]] = deque(maxlen=_LATEST)
         self.recorder = None if settings.record is None else Recorder(settings)
         self._newest: int | None = None
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._rows_waiting = 0
         self._lock = threading.Lock()  # for the queue
         self._turns = Turns()  # for the engine: the writer, or somebody who asks
@@ -126,10 +110,10 @@ class Service:
             row = table[on].is_null().to_pylist().index(True)
             raise DataError(f"the field {on!r} is null").at(row)
         if len(table) == 0:
-            nothing = _future()
+            nothing = future_of_events()
             nothing.set_result({"accepted": 0, "late": 0, "known": 0, "position": self.position})
             return nothing
-        return self._enter([_Waiting(table.slice(at, PART)) for at in range(0, len(table), PART)])
+        return self._enter([Waiting(table.slice(at, PART)) for at in range(0, len(table), PART)])
 
     def follow(self, table: Any, start: Reading, end: Reading) -> Future[dict[str, Any]]:
         """Take rows of a file: `start` is how far it was read before them, `end` behind them."""
@@ -139,10 +123,10 @@ class Service:
             until = at + len(part)
             last = until == len(table)
             reading = end if last else Reading(start.file, start.rows + until, start.size)
-            parts.append(_Waiting(part, reading))
+            parts.append(Waiting(part, reading))
         return self._enter(parts)
 
-    def _enter(self, parts: list[_Waiting]) -> Future[dict[str, Any]]:
+    def _enter(self, parts: list[Waiting]) -> Future[dict[str, Any]]:
         count = sum(len(part.table) for part in parts)
         with self._lock:
             if self._closing:
@@ -154,7 +138,7 @@ class Service:
             self._waiting.extend(parts)
             self._rows_waiting += count
             self._wake.notify()
-        return parts[0].done if len(parts) == 1 else _together([part.done for part in parts])
+        return parts[0].done if len(parts) == 1 else together([part.done for part in parts])
 
     def _write(self) -> None:
         while True:
@@ -173,7 +157,7 @@ class Service:
                 self._fail(batch)
                 raise
 
-    def _fail(self, batch: list[_Waiting]) -> None:
+    def _fail(self, batch: list[Waiting]) -> None:
         with self._lock:
             self.failed = True
             batch += self._waiting
@@ -183,7 +167,7 @@ class Service:
             if not entry.done.done():
                 entry.done.set_exception(DiskError(_FAILED))
 
-    def _take(self, batch: list[_Waiting]) -> None:
+    def _take(self, batch: list[Waiting]) -> None:
         """Log events, fold them, and acknowledge them."""
         state = self.state
         fresh, ids = [], set[Any]()
@@ -422,28 +406,6 @@ class Service:
 
 def _text(time: Any) -> str | None:
     return None if time is None else str(time)
-
-
-def _together(parts: list[Future[dict[str, Any]]]) -> Future[dict[str, Any]]:
-    """Return a future of the sums of several; it fails with the first that fails."""
-    whole = _future()
-    left = [len(parts)]
-
-    def done(_: Any) -> None:
-        left[0] -= 1
-        if left[0]:
-            return
-        failed = next((part.exception() for part in parts if part.exception()), None)
-        if failed is not None:
-            whole.set_exception(failed)
-            return
-        answers = [part.result() for part in parts]
-        sums = {name: sum(one[name] for one in answers) for name in ("accepted", "late", "known")}
-        whole.set_result({**sums, "position": answers[-1]["position"]})
-
-    for part in parts:
-        part.add_done_callback(done)
-    return whole
 
 
 _COUNTED = (
