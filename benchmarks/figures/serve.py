@@ -246,6 +246,7 @@ def _filled(place: str, sizes: Sizes) -> Row:
     for first in range(0, sizes.keys, step):
         body = events(rng, first, step, sizes.keys, every=True)
         connection.post("/events", body, ARROW)
+    connection.socket.close()
     return {"events_per_second": sizes.keys / (time.perf_counter() - start)}
 
 
@@ -257,6 +258,7 @@ def _until_snapshot(place: str, sizes: Sizes, first: int) -> int:
             body = events(rng, first, 10_000, sizes.keys, every=False)
             connection.post("/events", body, ARROW)
             first += 10_000
+    connection.socket.close()
     return first
 
 
@@ -272,6 +274,7 @@ def _vectors(place: str, keys: int) -> np.ndarray[Any, np.dtype[np.float64]]:
             answers = reader.read_all()
         columns = [column.cast(pa.float64()).to_numpy() for column in answers.columns]
         parts.append(np.column_stack(columns))
+    connection.socket.close()
     return np.concatenate(parts)
 
 
@@ -334,7 +337,9 @@ def _redis(folder: Path, sizes: Sizes, vectors: np.ndarray[Any, np.dtype[np.floa
     try:
         while not Path(place).exists():
             time.sleep(0.05)
-        Redis(place).fill(vectors)
+        redis = Redis(place)
+        redis.fill(vectors)
+        redis.socket.close()
         taken = _worked(_reading, place, sizes)
         memory = _memory(server.pid)
     finally:
