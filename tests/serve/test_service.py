@@ -160,3 +160,16 @@ def test_another_watermark_or_other_columns(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(StateError, match="has the watermark 10, but the pipeline has 100"):
         Service(settings(), tmp_path)
+
+
+def test_snapshots_of_killed_services_are_removed(tmp_path: Path) -> None:
+    service = Service(settings(), tmp_path)
+    for number in range(4):
+        service.submit({"t": 1000, "card": "a", "amount": 1.0, "id": number}).result()
+        service.state.save(tmp_path)
+    service._locked.close()  # as if it had been killed
+    assert len(list(tmp_path.glob("snapshot-*"))) == 4
+    again = Service(settings(), tmp_path)
+    assert len(list(tmp_path.glob("snapshot-*"))) == 2
+    assert again.ask({"card": "a"})["n"] == 4
+    again.close()

@@ -361,6 +361,8 @@ class Service:
         if self.position < newest:  # its events are nowhere else
             self.log.close()
             raise StateError(f"the log ends at the record {self.position}, and {unread}")
+        if not unread:  # services that were killed left theirs
+            forget_old(folder, self.log)
 
     # ---- what is going on
 
