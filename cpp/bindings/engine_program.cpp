@@ -193,6 +193,9 @@ void build(EngineCore& core, nb::dict given) {
                : slide == "rows"   ? Slide::kRows
                : slide == "window" ? Slide::kWindow
                                    : Slide::kNone;
+  if (core.slide == Slide::kNone && !slide.empty()) {
+    fail("WindowError", "the engine has no slides of kind '" + slide + "'");
+  }
   if (core.slide == Slide::kTime) {
     core.grid.step = at<Time>(given, "step");
     core.grid.shift = at<Time>(given, "shift");

@@ -9,6 +9,7 @@ import pyarrow as pa
 from slidefold.definition.rolling import Rolling
 from slidefold.live.changes import changed_results, last_columns
 from slidefold.live.lateness import times_of
+from slidefold.live.metadata import require_side
 from slidefold.live.native import Emitted, Native, nothing_to_settle
 from slidefold.live.program import Program, restored
 from slidefold.live.revisions import (
@@ -16,7 +17,6 @@ from slidefold.live.revisions import (
     newer_ends,
 )
 from slidefold.live.row_modes import LastResults
-from slidefold.live.side import require_side
 
 
 class NativeEnds(Native):

@@ -18,11 +18,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.end_modes import ENDS
 from slidefold.live.lateness import judge, past_rows
-from slidefold.live.native import Native
-from slidefold.live.program import compile_program
-from slidefold.live.revisions import REVISION
-from slidefold.live.row_modes import MODES
-from slidefold.live.side import (
+from slidefold.live.metadata import (
     Side,
     has_null,
     read_past,
@@ -30,6 +26,10 @@ from slidefold.live.side import (
     write_past,
     write_side,
 )
+from slidefold.live.native import Native
+from slidefold.live.program import compile_program
+from slidefold.live.revisions import REVISION
+from slidefold.live.row_modes import MODES
 
 EMITS = ("final", "arrival", "revise", "change")
 
@@ -186,7 +186,7 @@ class Engine:
         It depends on the last watermark taken; the argument is ignored.
         """
         if self.native.keeps_past:
-            return None  # what is left of older rows is not in the rows
+            return None  # the folds of older rows are not in the rows
         return self.native.horizon()
 
     def next_due(self) -> int | None:

@@ -66,7 +66,7 @@ class Events:
         asked = [name for name in definition.row_columns if name != definition.on]
         derived = dict(definition.derived)
         for leaf in definition.leaves:
-            own = leaf.operator.own  # what is read at the row that asks, such as by rank
+            own = leaf.operator.own  # the column of the asking row that rank and others read
             if own:
                 asked += derived[own].columns() if own in derived else [own]
         self.needed = tuple(dict.fromkeys((*definition.by, *walked, *asked)))  # of a question

@@ -24,7 +24,7 @@ from slidefold.live.carried import Carried
 from slidefold.live.lateness import OLDEST, times_of
 from slidefold.live.program import Program, columns_of, restored
 
-# What comes out, and a function that completes the step once nothing can fail.
+# The output, and a function that completes the step once nothing can fail.
 Emitted = tuple[Any, Callable[[], None]]
 
 

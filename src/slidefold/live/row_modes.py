@@ -15,6 +15,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.live.changes import changed_results, last_columns, peer_order
 from slidefold.live.lateness import times_of
+from slidefold.live.metadata import require_side
 from slidefold.live.native import Emitted, Native, nothing_to_settle
 from slidefold.live.program import Program
 from slidefold.live.revisions import (
@@ -24,7 +25,6 @@ from slidefold.live.revisions import (
     newer_results,
     numbers_of,
 )
-from slidefold.live.side import require_side
 
 
 class NativeFinal(Native):

@@ -149,7 +149,7 @@ class Log:
             _write_all(self._file, written)
             os.fsync(self._file)
         except OSError:
-            # What is there of them must not be read later; if that fails, it is tried again.
+            # The part that was written must not be read later; if this fails, it is tried again.
             with suppress(OSError):
                 self._cut()
             raise

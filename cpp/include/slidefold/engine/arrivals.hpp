@@ -144,7 +144,7 @@ class Arrivals {
     pending_.add(std::move(rows));
   }
 
-  // What was inserted stays; rows that no window after the watermark needs go.
+  // Inserted rows stay; rows that no window after the watermark needs go.
   void commit(const Time* watermark) {
     for (const auto& [slot, end] : last_ends_) past_of(slot).last_end = end;
     last_ends_.clear();
