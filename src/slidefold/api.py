@@ -88,7 +88,7 @@ def lateness(definition: Rolling, data: Any, **options: Any) -> Any:
     return study_lateness(definition, _in_process(data, "lateness"), **options)
 
 
-def why(definition: Rolling, data: Any, row: Any, column: str, **options: Any) -> Any:
+def why(definition: Rolling, row: Any, column: str, data: Any, **options: Any) -> Any:
     """Return the events that one value is made of."""
     from slidefold.columns.why import rows_behind
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,15 @@ def events(rng: random.Random, count: int, first: int = 0) -> list[dict[str, Any
     ]
 
 
+def until(done: Callable[[], bool]) -> None:
+    """Wait until something has happened."""
+    for _ in range(400):
+        if done():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
+
+
 @contextmanager
 def serving(app: Any, socket: Path | None = None) -> Iterator[str]:
     """Serve an application at a Unix socket or at a free port of this machine, in a thread."""
@@ -103,10 +112,14 @@ def called(
     return found
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
+def started(folder: Path, snapshot_bytes: int = 128 << 20) -> subprocess.Popen[str]:
     """Start a service at the socket `sock` of a folder, and wait until it answers."""
     (folder / "pipeline.toml").write_text(PIPELINE)
-    command = [sys.executable, "-m", "slidefold.cli", "serve", str(folder / "pipeline.toml")]
+    code = (
+        f"import slidefold.serve.service as s; s.SNAPSHOT_BYTES = {snapshot_bytes}; "
+        "import runpy; runpy.run_module('slidefold.cli', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code, "serve", str(folder / "pipeline.toml")]
     command += ["--socket", str(folder / "sock"), "--state", str(folder / "state")]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder

@@ -12,7 +12,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import ColumnError
-from slidefold.serve.audit import audit
+from slidefold.serve.audit import audit, same
 from slidefold.serve.recorder import DEFINITION
 
 FEATURES = sf.rolling(
@@ -92,7 +92,7 @@ def check_faults(seed: int, faults: int) -> tuple[int, int]:
         elif kind == "boundary":
             wrong = left[name][row].as_py()
         else:
-            held = FEATURES.why(events, questions.slice(row, 1), name, known="came")
+            held = FEATURES.why(questions.slice(row, 1), name, events, known="came")
             if len(held) == 0:
                 continue
             one = held.slice(rng.randrange(len(held)), 1).drop_columns(["part"])
@@ -109,9 +109,9 @@ def check_faults(seed: int, faults: int) -> tuple[int, int]:
             "late event": later[name][row].as_py(),
             "boundary": left[name][row].as_py(),
         }
-        if wrong == value or wrong is None:
+        if wrong is None or same(wrong, value):
             continue
-        if any(wrong == one for reason, one in others.items() if reason != kind):
+        if any(same(wrong, one) for reason, one in others.items() if reason != kind):
             continue  # two faults would give the same value
         planted[row, name] = kind
         columns[name][row] = wrong

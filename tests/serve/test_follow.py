@@ -6,7 +6,6 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +22,12 @@ from slidefold.serve.recorder import POSITION
 from slidefold.serve.run import settings_of
 from slidefold.serve.service import Service
 from slidefold.serve.turns import Turns
-from tests.serve.support import FEATURES, PIPELINE, SCHEMA, events, settings
+from tests.serve.support import FEATURES, PIPELINE, SCHEMA, events, settings, until
 
 FILES = PIPELINE.replace(
     'schema = { t = "int64", card = "string", amount = "double", id = "int64" }',
     'path = "in"\nformat = "json"',
 )
-
-
-def until(done: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if done():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen")
 
 
 def lines(rows: list[dict[str, Any]]) -> str:

@@ -1,7 +1,8 @@
 """A real process, killed with -9 under load: nothing acknowledged is lost or doubled.
 
-One client sends events, another one asks. Every answer tells how much of the log it knew. In the
-end the answers are computed again from the log with `at=` and `known=`.
+One client sends events, another one asks, and snapshots are written all the time, some of them by
+processes that outlive their service. Every answer tells how much of the log it knew. In the end the
+answers are computed again from the log with `at=` and `known=`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,9 @@ import pytest
 from slidefold.serve import Client
 from slidefold.serve.log import Log
 from slidefold.serve.state import State
-from tests.serve.support import FEATURES, SCHEMA, events, settings, started
+from tests.serve.support import FEATURES, SCHEMA, events, settings, started, until
 
+SNAPSHOT_BYTES = 10_000  # of the log; its files are larger, so that all of it is there in the end
 GONE = (ConnectionError, http.client.HTTPException, OSError)
 
 
@@ -67,10 +70,19 @@ def _send(place: str, seen: Seen, rng: random.Random) -> None:
         client.close()
 
 
+def _writing(folder: Path) -> bool:
+    """Tell whether a process that writes a snapshot has outlived its service."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if str(folder / "state").encode() in path.read_bytes():
+                return True
+    return False
+
+
 def check_kills(folder: Path, kills: int, seed: int) -> None:
     rng, seen, place = random.Random(seed), Seen(), str(folder / "sock")
     for kill in range(kills):
-        process = started(folder)
+        process = started(folder, SNAPSHOT_BYTES)
         stop = threading.Timer(rng.uniform(0.05, 0.4), process.send_signal, [signal.SIGKILL])
         asking = threading.Thread(target=_ask, args=(place, seen, kill))
         stop.start()
@@ -79,7 +91,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
         for thread in (stop, asking):
             thread.join()
         process.wait(10)
-    process = started(folder)
+    process = started(folder, SNAPSHOT_BYTES)
     with Client(place) as client:
         if seen.unsure:
             seen.send(client, seen.unsure)
@@ -87,7 +99,9 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
             answer = client.ask({"card": card})
             seen.answers.append({"card": card, "position": client.position, **answer})
     process.terminate()
-    process.wait(20)
+    assert process.wait(20) == 0
+    until(lambda: not _writing(folder))
+    assert list((folder / "state").glob("snapshot-*.state"))
     check_log(folder / "state", seen)
 
 

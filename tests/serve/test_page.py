@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from slidefold.serve import Client
 from slidefold.serve.app import make_app
 from slidefold.serve.service import Service
-from tests.serve.support import events, serving, settings
+from tests.serve.support import FEATURES, events, serving, settings, started
 from tests.support.browser import browser, needs_browser
+
+SHOWN = (
+    "events per second", "501", "late events", "broken events", "keys held", "rows held", "memory",
+    "median of ask", "99% of ask", "in order", "would be late, by watermark", "(0.00%)",
+    "watermark", "newest event", "sf.rolling", "late-card",
+)  # fmt: skip
 
 
 @needs_browser
@@ -26,10 +33,12 @@ def test_the_page(tmp_path: Path) -> None:
             page.wait("document.getElementById('state')?.textContent === 'live'")
             page.wait("document.querySelector('#answer table') && document.querySelector('.tile')")
             text = page.text()
-            for shown in ("events per second", "501", "sf.rolling", "late-card", "in order"):
+            for shown in SHOWN:
                 assert shown in text, shown
             answer = service.ask({"card": "a"})
             assert f"spent\t{answer['spent']:g}" in text
+            plan = page.run("document.getElementById('plan').textContent")
+            assert all(name in plan for name in FEATURES.columns)
             assert not page.overflows
             page.wait("!document.getElementById('history').hidden")  # it asks again by itself
             page.picture(tmp_path / f"page-{width}.png")
@@ -41,3 +50,15 @@ def test_the_page(tmp_path: Path) -> None:
         assert page.errors == []
         assert {address.partition("/")[0] for address in page.requests} <= {"http:", "data:"}
         assert all(place in address or address[:5] == "data:" for address in page.requests)
+
+
+def test_an_open_page_does_not_keep_the_service_from_stopping(tmp_path: Path) -> None:
+    process = started(tmp_path)
+    connection = Client(str(tmp_path / "sock"))._connected()
+    connection.request("GET", "/updates")
+    response = connection.getresponse()
+    assert response.readline().startswith(b"data: ")
+    process.terminate()
+    assert process.wait(8) == 0  # less than the patience with requests
+    connection.close()
+    response.close()

@@ -18,7 +18,7 @@ from slidefold.serve import service as services
 from slidefold.serve.app import make_app
 from slidefold.serve.rows import ARROW, arrow_bytes
 from slidefold.serve.service import Service
-from tests.serve.support import FEATURES, SCHEMA, called, events, serving, settings
+from tests.serve.support import FEATURES, SCHEMA, called, events, serving, settings, until
 
 
 def live_answers(accepted: list[dict[str, Any]], question: dict[str, Any]) -> Any:
@@ -93,8 +93,8 @@ def test_what_is_refused_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     with service._turns:  # the writer waits for its turn
         one = {"t": 1, "card": "a", "amount": 1.0, "id": 1}
         taken = [service.submit(one)]
-        while not service._waiting:  # the writer may have taken the first one
-            taken.append(service.submit(one))
+        until(lambda: bool(service._turns._waiting))  # the writer has taken the first one
+        taken.append(service.submit(one))
         with pytest.raises(services.BusyServiceError, match="wait already"):
             service.submit(one)
     for each in taken:
@@ -134,6 +134,42 @@ def test_http(tmp_path: Path) -> None:
         assert "'amount' must be double" in json.loads(body)["error"]
         assert call("POST", "/events", b"{")[0] == 422
         assert call("POST", "/ask", b"x" * 20_000)[0] == 413
-        assert call("POST", "/events", b"x", "a/b")[0] == 422
+        assert call("POST", "/events", b"x", "a/b")[0] == 415
         assert call("GET", "/nothing")[0] == 404
         client.close()
+
+
+def test_another_watermark_or_other_columns(tmp_path: Path) -> None:
+    """The log is folded again with another watermark if all of it is there."""
+    service = Service(settings(), tmp_path)
+    for t in (1000, 950):
+        service.submit({"t": t, "card": "a", "amount": 1.0, "id": t}).result()
+    assert service.ask({"card": "a"})["n"] == 2
+    service.close()
+    other = settings()
+    other.lateness = 10
+    service = Service(other, tmp_path)
+    assert service.ask({"card": "a"})["n"] == 1
+    assert service.submit({"t": 980, "card": "a", "amount": 1.0, "id": 3}).result()["late"] == 1
+    service.close()
+    wider = settings()
+    wider.schema = SCHEMA.append(pa.field("more", pa.int64()))
+    with pytest.raises(StateError, match="other columns than the pipeline: the column 'more'"):
+        Service(wider, tmp_path)
+    for path in tmp_path.glob("*.log"):
+        path.unlink()
+    with pytest.raises(StateError, match="has the watermark 10, but the pipeline has 100"):
+        Service(settings(), tmp_path)
+
+
+def test_snapshots_of_killed_services_are_removed(tmp_path: Path) -> None:
+    service = Service(settings(), tmp_path)
+    for number in range(4):
+        service.submit({"t": 1000, "card": "a", "amount": 1.0, "id": number}).result()
+        service.state.save(tmp_path)
+    service._locked.close()  # as if it had been killed
+    assert len(list(tmp_path.glob("snapshot-*"))) == 4
+    again = Service(settings(), tmp_path)
+    assert len(list(tmp_path.glob("snapshot-*"))) == 2
+    assert again.ask({"card": "a"})["n"] == 4
+    again.close()

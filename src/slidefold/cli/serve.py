@@ -14,7 +14,7 @@ from slidefold.cli.output import Output
 
 def serve(
     pipeline: PipelineFile,
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     socket: Annotated[
         Path | None, typer.Option(help="Listen on this Unix socket instead of a port.")
@@ -25,7 +25,10 @@ def serve(
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(help="A secret that requests must send; other addresses need one."),
+        typer.Option(
+            help="A secret that requests must send; other addresses need one.",
+            envvar="SLIDEFOLD_TOKEN",
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:

@@ -353,15 +353,16 @@ class Rolling:
 
     def why(
         self,
-        data: Frame,
         row: Any,
         column: str,
+        data: Frame,
         *,
         known: str | None = None,
         asked: str | None = None,
     ) -> Frame:
         """Return the events behind one value: those in its windows that its operators folded.
 
+        `data` are the events, and the result is a table of the same kind.
         `row` is a dict or a table of one row with the time, the keys and what the column reads of a
         row. A column `part` tells which operator and window held each event. `known` and `asked`
         are those of `run`.
@@ -369,12 +370,12 @@ class Rolling:
         >>> import pyarrow as pa, slidefold as sf
         >>> features = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(10)))
         >>> events = pa.table({"t": [1, 5, 20], "k": ["a", "a", "a"], "x": [1, 2, 4]})
-        >>> features.why(events, {"t": 12, "k": "a"}, "s").select(["t", "x"]).to_pylist()
+        >>> features.why({"t": 12, "k": "a"}, "s", events).select(["t", "x"]).to_pylist()
         [{'t': 5, 'x': 2}]
         """
         from slidefold import api
 
-        return api.why(self, data, row, column, known=known, asked=asked)  # type: ignore[no-any-return]
+        return api.why(self, row, column, data, known=known, asked=asked)  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the definition as plain dicts, lists, strings and numbers, ready for a file.

@@ -14,18 +14,29 @@ from typing import Any
 import pyarrow as pa
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from slidefold import __version__
 from slidefold.definition.windows import counted
-from slidefold.errors import BusyError, ColumnError, SlidefoldError, nearest
-from slidefold.serve.rows import ARROW, arrow_bytes, as_json, parse, require_value, table_of
+from slidefold.errors import BusyError, ColumnError, DataError, SlidefoldError, nearest
+from slidefold.serve.openapi import POSITION, open_api
+from slidefold.serve.rows import (
+    ARROW,
+    ContentTypeError,
+    arrow_bytes,
+    as_json,
+    parse,
+    require_value,
+    table_of,
+)
 from slidefold.serve.service import BusyServiceError, DiskError, Service
 
-POSITION = "slidefold-position"
 LARGEST = 64 << 20  # bytes of a request
+MOST = 512 << 20  # bytes of all requests that are read at one time
+_LONG = 64 << 10  # bytes of a question whose reading would make others wait
 _PARTS = (0.5, 0.99)
 
 
@@ -84,24 +95,36 @@ class Metrics:
         }
 
 
-def make_app(service: Service, *, token: str | None = None, largest: int = LARGEST) -> Starlette:
-    """Return the application that serves a service."""
+def make_app(
+    service: Service,
+    *,
+    token: str | None = None,
+    largest: int = LARGEST,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Starlette:
+    """Return the application that serves a service; updates of pages end when it is `stopping`."""
     metrics = Metrics(service)
     on = service.settings.features.on
     direct = all(_is_json(service.schema.field(name).type) for name in (on, *service.asked))
+    room = _Room(MOST)
 
     async def events(request: Request) -> Response:
-        body, kind = await _body(request, largest), request.headers.get("content-type", "")
-        # Many events take milliseconds to read: questions need not wait for that.
-        done = await asyncio.to_thread(lambda: service.submit(parse(body, kind)[0]))
+        kind = request.headers.get("content-type", "")
+        async with _body(request, largest, room) as body:
+            # Many events take milliseconds to read: questions need not wait for that.
+            done = await asyncio.to_thread(lambda: service.submit(parse(body, kind)[0]))
         return Response(as_json(await asyncio.wrap_future(done)), media_type="application/json")
 
     async def ask(request: Request) -> Response:
+        kind, include = request.headers.get("content-type", ""), _included(request)
+        async with _body(request, largest, room) as body:
+            if len(body) > _LONG:
+                return await asyncio.to_thread(answered, body, kind, include)
+            return answered(body, kind, include)
+
+    def answered(body: bytes, content_type: str, include: bool) -> Response:
         start = time.perf_counter()
-        content, kind = parse(
-            await _body(request, largest), request.headers.get("content-type", "")
-        )
-        include = request.query_params.get("include", "false") == "true"
+        content, kind = parse(body, content_type)
         if kind == "one" and not include and direct and isinstance(content, dict):
             answer, position = service.answer(_checked(content, service))
             metrics.asked(time.perf_counter() - start)
@@ -131,7 +154,10 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
         )
 
     async def health(request: Request) -> Response:
-        return JSONResponse({"status": "ok", "version": __version__, **service.status()})
+        told = {"version": __version__, **service.status()}
+        if service.failed:
+            return JSONResponse({"status": "takes no events", **told}, 503)
+        return JSONResponse({"status": "ok", **told})
 
     async def scraped(request: Request) -> Response:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
@@ -142,7 +168,7 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
 
     async def stream(request: Request) -> Response:
         return StreamingResponse(
-            _updates(request, service, metrics), media_type="text/event-stream"
+            _updates(request, service, metrics, stopping), media_type="text/event-stream"
         )
 
     async def described(request: Request) -> Response:
@@ -151,7 +177,10 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
     def guarded(handle: Callable[[Request], Awaitable[Response]]) -> Any:
         async def run(request: Request) -> Response:
             if token is not None and not _allowed(request, token):
-                response: Response = JSONResponse({"error": "a token is needed"}, 401)
+                needed = {"www-authenticate": "Bearer"}
+                response: Response = JSONResponse({"error": "a token is needed"}, 401, needed)
+            elif _is_foreign(request):
+                response = JSONResponse({"error": "pages of other places may not ask this"}, 403)
             else:
                 response = await _answered(handle, request)
             metrics.requests.labels(request.url.path, str(response.status_code)).inc()
@@ -175,7 +204,14 @@ def make_app(service: Service, *, token: str | None = None, largest: int = LARGE
         yield
         await asyncio.to_thread(service.close)
 
-    return Starlette(routes=routes, lifespan=lifespan)
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer a path or a method that does not exist."""
+    assert isinstance(error, HTTPException)
+    text = f"{request.method} {request.url.path}: {error.detail.lower()}"
+    return JSONResponse({"error": text}, error.status_code, error.headers)
 
 
 async def _answered(handle: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
@@ -188,6 +224,8 @@ async def _answered(handle: Callable[[Request], Awaitable[Response]], request: R
         return JSONResponse({"error": str(error)}, 429, {"retry-after": "1"})
     except DiskError as error:
         return JSONResponse({"error": str(error)}, 503, {"retry-after": "5"})
+    except ContentTypeError as error:
+        return JSONResponse({"error": str(error)}, 415)
     except SlidefoldError as error:
         return JSONResponse({"error": str(error), "row": error.row}, 422)
     except Exception:  # nothing of the inside goes out
@@ -198,14 +236,45 @@ class _TooLargeError(Exception):
     pass
 
 
-async def _body(request: Request, largest: int) -> bytes:
+class _Room:
+    """The memory for bodies of requests that are read at one time."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.used = most, 0
+
+    def take(self, size: int) -> None:
+        if self.used + size > self.most:
+            raise BusyServiceError("other requests are being read")
+        self.used += size
+
+
+@asynccontextmanager
+async def _body(request: Request, largest: int, room: _Room) -> AsyncIterator[bytes]:
+    """Read the body of a request, which takes its room until it is handled."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > largest:
-            raise _TooLargeError(f"a request may have at most {largest:,} bytes")
-        parts.append(part)
-    return b"".join(parts)
+    try:
+        async for part in request.stream():
+            if size + len(part) > largest:
+                raise _TooLargeError(f"a request may have at most {largest:,} bytes")
+            room.take(len(part))
+            size += len(part)
+            parts.append(part)
+        yield b"".join(parts)
+    finally:
+        room.used -= size
+
+
+def _included(request: Request) -> bool:
+    text = request.query_params.get("include", "false")
+    if text not in ("true", "false"):
+        raise DataError(f"include must be true or false, got {text!r}")
+    return text == "true"
+
+
+def _is_foreign(request: Request) -> bool:
+    """Tell whether a page of another place asks: a browser sends where the page is from."""
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != request.headers.get("host")
 
 
 def _allowed(request: Request, token: str) -> bool:
@@ -231,16 +300,17 @@ def _checked(question: dict[str, Any], service: Service) -> dict[str, Any]:
     for name in service.asked:
         if name not in question:
             raise ColumnError(f"the field {name!r} is missing").at(0)
-    for name, value in question.items():
+    for name in question:
         if name not in service.schema.names:
             raise ColumnError(
                 f"there is no field {name!r}{nearest(name, service.schema.names)}"
             ).at(0)
-        if name == on or name in service.asked:
-            require_value(value, service.schema.field(name))
     # Other fields of an event are allowed, and say nothing here.
-    asked = {name: question[name] for name in question if name in service.asked}
-    return asked if question.get(on) is None else {**asked, on: question[on]}
+    values = {
+        name: require_value(value, service.schema.field(name)) for name, value in question.items()
+    }
+    asked = {name: values[name] for name in values if name in service.asked}
+    return asked if values.get(on) is None else {**asked, on: values[on]}
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:
@@ -254,10 +324,12 @@ def _rows(table: Any) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-async def _updates(request: Request, service: Service, metrics: Metrics) -> AsyncIterator[bytes]:
+async def _updates(
+    request: Request, service: Service, metrics: Metrics, stopping: Callable[[], bool]
+) -> AsyncIterator[bytes]:
     """Yield the status every second, as server-sent events."""
     before, then = service.status()["events"], time.perf_counter()
-    while not await request.is_disconnected():
+    while not stopping() and not await request.is_disconnected():
         status = service.status()
         now = time.perf_counter()
         speed = (status["events"] - before) / max(now - then, 1e-9)
@@ -267,6 +339,7 @@ async def _updates(request: Request, service: Service, metrics: Metrics) -> Asyn
             "per_second": round(speed, 1),
             **metrics.latencies(),
             "lateness": _lateness(service),
+            "choices": _choices(service),
             "latest": list(service.latest)[:5],
         }
         yield b"data: " + as_json(told) + b"\n\n"
@@ -275,12 +348,27 @@ async def _updates(request: Request, service: Service, metrics: Metrics) -> Asyn
 
 def _lateness(service: Service) -> list[tuple[str, int]]:
     """Return how many events came how late: the upper end of each class, and their number."""
-    on = service.settings.features.on
-    clock, _ = counted(on, pa.array([], service.schema.field(on).type))
+    unit = _unit(service)
     return [
-        ("in order" if size == 0 else f"< {_length(2**size, clock.unit)}", service.lags[size])
+        ("in order" if size == 0 else f"< {_length(2**size, unit)}", service.lags[size])
         for size in sorted(service.lags)
     ]
+
+
+def _choices(service: Service) -> list[tuple[str, int]]:
+    """Return how many events would be late with other watermarks, which are powers of two."""
+    lags, unit = dict(service.lags), _unit(service)
+    largest = max(lags, default=0)
+    sizes = range(max(min(filter(None, lags), default=1), largest - 18), largest + 2)
+    return [
+        (_length(2 ** (size - 1), unit), sum(n for each, n in lags.items() if each >= size))
+        for size in (sizes if largest else ())
+    ]
+
+
+def _unit(service: Service) -> int | None:
+    on = service.settings.features.on
+    return counted(on, pa.array([], service.schema.field(on).type))[0].unit
 
 
 def _length(steps: int, unit: int | None) -> str:
@@ -296,55 +384,3 @@ def _length(steps: int, unit: int | None) -> str:
         if seconds >= size:
             return f"{seconds / size:.2g} {name}"
     return f"{seconds * 1e6:.2g} us"
-
-
-def open_api(service: Service) -> dict[str, Any]:
-    """Return the OpenAPI document of a service."""
-    event = {"type": "object", "properties": {field.name: {} for field in service.schema}}
-    answer = {
-        "type": "object",
-        "properties": {name: {} for name in service.settings.features.columns},
-    }
-
-    def body(schema: dict[str, Any]) -> dict[str, Any]:
-        either = {"oneOf": [schema, {"type": "array", "items": schema}]}
-        return {"content": {"application/json": {"schema": either}, ARROW: {}}}
-
-    def said(text: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
-        return {"description": text, **(content or {})}
-
-    refused = {
-        "422": said("the rows do not fit; the error names the row and the field"),
-        "413": said("the request is too large"),
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "slidefold", "version": __version__},
-        "paths": {
-            "/events": {
-                "post": {
-                    "summary": "Send events; the answer comes when they are safe",
-                    "requestBody": body(event),
-                    "responses": {
-                        "200": said("how many were accepted, late, or known already"),
-                        **refused,
-                        "429": said("too many events wait: try again"),
-                        "503": said("the disk takes no events"),
-                    },
-                }
-            },
-            "/ask": {
-                "post": {
-                    "summary": "Ask for the features of keys, now or at a time",
-                    "parameters": [
-                        {"name": "include", "in": "query", "schema": {"type": "boolean"}}
-                    ],
-                    "requestBody": body(event),
-                    "responses": {"200": said("the features", body(answer)), **refused},
-                }
-            },
-            "/features": {"get": {"summary": "The definition", "responses": {"200": said("")}}},
-            "/health": {"get": {"summary": "The state", "responses": {"200": said("")}}},
-            "/metrics": {"get": {"summary": "For Prometheus", "responses": {"200": said("")}}},
-        },
-    }

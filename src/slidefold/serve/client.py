@@ -11,6 +11,21 @@ from urllib.parse import urlsplit
 from slidefold.errors import DataError
 
 
+class RefusedError(DataError):
+    """A service refused a request; after status 429 or 503, send the same again later."""
+
+    def __init__(self, status: int, answer: bytes) -> None:
+        """Take the reason from an answer."""
+        try:
+            found = json.loads(answer)
+            reason, row = found["error"], found.get("row")
+        except (ValueError, KeyError, TypeError):
+            reason, row = answer[:200].decode("utf-8", "replace"), None
+        reason = reason.removesuffix(f" at row {row}")
+        super().__init__(f"the service refused with {status}: {reason}")
+        self.status, self.row = status, row
+
+
 class Client:
     """Send events to a service and ask it questions.
 
@@ -70,10 +85,9 @@ class Client:
                     raise
         position = response.headers.get("slidefold-position")
         self.position = None if position is None else int(position)
-        found = json.loads(answer)
         if response.status >= 400:
-            raise DataError(f"the service refused with {response.status}: {found['error']}")
-        return found
+            raise RefusedError(response.status, answer)
+        return json.loads(answer)
 
     def _connected(self) -> http.client.HTTPConnection:
         if self._connection is None:

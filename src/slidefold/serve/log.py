@@ -1,8 +1,10 @@
 """A write-ahead log: records with a number and a checksum, in files of a bounded size.
 
-A record is its length, its checksum, its number and its bytes. A file is named by the number of its
-first record. After a crash the last file may end in the middle of a record: it is cut there. Damage
-anywhere else is an error, because records behind it were acknowledged.
+A record is its length, its checksum, its number, the number of the first record that was written
+together with it, and its bytes. A file is named by the number of its first record. A crash may
+damage the records that were written last and together, at the end of the last file: they are cut
+off from the first that is not whole. Damage anywhere else is an error, because records behind it
+were acknowledged.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
 from slidefold.errors import StateError
 
-_HEAD = struct.Struct("<IIQ")  # the length of the bytes, the checksum, the number
+_HEAD = struct.Struct("<IIQQ")  # the length of the bytes, the checksum, the two numbers
+_NUMBERS = struct.Struct("<QQ")
 _NAME = re.compile(r"events-(\d{20})\.log")
 FILE_BYTES = 64 << 20
 _LARGEST = 1 << 31
@@ -32,6 +36,9 @@ class Log:
         self.next = 1  # the number of the next record
         self._file: int | None = None
         self._size = 0
+        self._first = 1  # the number of the first record in the file
+        self._torn = False  # whether the file may have more bytes than that
+        self._sizes: dict[int, int] = {}  # of the files, by their first records
 
     # ---- reading
 
@@ -41,31 +48,41 @@ class Log:
         Raise `StateError` if a record before the last one is damaged or missing.
         """
         files = self._files()
-        expected = None
+        expected = 1
         for place, (first, path) in enumerate(files):
             last = place == len(files) - 1
-            if expected is not None and first != expected:
-                raise StateError(f"the log lacks the records {expected} to {first - 1}")
-            if expected is None and first > after + 1:
-                raise StateError(f"the log lacks the records {after + 1} to {first - 1}")
+            # Records up to `after` are not needed, so that these may be missing.
+            if first > max(expected, after + 1):
+                raise StateError(
+                    f"the log lacks the records {max(expected, after + 1)} to {first - 1}"
+                )
+            if first < expected and place:
+                raise StateError(f"the log has the record {first} in two files")
             whole = 0  # where the last whole record ends
             expected = first
             for number, data, end in self._records(path, first, cut=last):
                 expected, whole = number + 1, end
                 if number > after:
                     yield number, data
+            self._sizes[first] = path.stat().st_size
             if last:
-                self._continue(path, whole)
-        self.next = max(after + 1, expected or 1)
+                self._continue(path, first, whole)
+        if expected <= after:
+            self.close()  # a file has no gaps: go on in another one
+        self.next = max(after + 1, expected)
 
     def read(self, after: int, until: int) -> Iterator[tuple[int, bytes]]:
         """Yield the records from behind `after` up to `until`, while others may be appended."""
+        expected = after + 1
         for place, (first, path) in enumerate(files := self._files()):
             if first > until or (place + 1 < len(files) and files[place + 1][0] <= after + 1):
                 continue
             for number, data, _ in self._records(path, first, until=until):
-                if number > after:
+                if number == expected:
                     yield number, data
+                    expected += 1
+        if expected <= until:
+            raise StateError(f"the log lacks the record {expected}")
 
     @property
     def first(self) -> int | None:
@@ -92,14 +109,14 @@ class Log:
             expected += 1
             yield number, data, at
 
-    def _continue(self, path: Path, end: int) -> None:
+    def _continue(self, path: Path, first: int, end: int) -> None:
         """Go on behind the last whole record of a file."""
         self._file = os.open(path, os.O_RDWR)
         if os.fstat(self._file).st_size != end:
             os.ftruncate(self._file, end)
             os.fsync(self._file)
         os.lseek(self._file, end, os.SEEK_SET)
-        self._size = end
+        self._size, self._first, self._sizes[first] = end, first, end
 
     def _files(self) -> list[tuple[int, Path]]:
         found = []
@@ -116,28 +133,39 @@ class Log:
 
         If this raises, none of them is in the log.
         """
+        if self._torn:
+            self._cut()
         if self._file is None or self._size >= FILE_BYTES:
             self._start()
         assert self._file is not None
         parts = []
-        for offset, data in enumerate(records):
-            number = self.next + offset
-            check = zlib.crc32(data, zlib.crc32(number.to_bytes(8, "little")))
-            parts += [_HEAD.pack(len(data), check, number), data]
+        for number, data in enumerate(records, self.next):
+            numbers = _NUMBERS.pack(number, self.next)
+            check = zlib.crc32(data, zlib.crc32(numbers))
+            parts += [_HEAD.pack(len(data), check, number, self.next), data]
         written = b"".join(parts)
+        self._torn = True
         try:
-            view = memoryview(written)
-            while view:
-                view = view[os.write(self._file, view) :]
+            _write_all(self._file, written)
             os.fsync(self._file)
         except OSError:
-            # The part of them that was written must not be read later.
-            os.ftruncate(self._file, self._size)
-            os.lseek(self._file, self._size, os.SEEK_SET)
+            # The part that was written must not be read later; if this fails, it is tried again.
+            with suppress(OSError):
+                self._cut()
             raise
+        self._torn = False
         self._size += len(written)
+        self._sizes[self._first] = self._size
         self.next += len(records)
         return self.next - 1
+
+    def _cut(self) -> None:
+        """Remove what a failed attempt left behind the last whole record."""
+        assert self._file is not None
+        os.ftruncate(self._file, self._size)
+        os.lseek(self._file, self._size, os.SEEK_SET)
+        os.fsync(self._file)
+        self._torn = False
 
     def _start(self) -> None:
         path = self.folder / f"events-{self.next:020d}.log"
@@ -145,19 +173,21 @@ class Log:
         _sync_folder(self.folder)
         if self._file is not None:
             os.close(self._file)
-        self._file, self._size = file, 0
+        self._file, self._size, self._first = file, 0, self.next
+        self._sizes[self._first] = 0
 
     def drop(self, until: int) -> None:
         """Remove the files whose records all have numbers up to `until`."""
         files = self._files()
-        for (_, path), (following, _) in pairwise(files):
+        for (first, path), (following, _) in pairwise(files):
             if following <= until + 1:
                 path.unlink()
+                self._sizes.pop(first, None)
 
     @property
     def nbytes(self) -> int:
         """The size of all files."""
-        return sum(path.stat().st_size for _, path in self._files())
+        return sum([*self._sizes.values()])  # a copy, since another thread may remove files
 
     def close(self) -> None:
         """Close the file."""
@@ -170,39 +200,52 @@ def _record(content: bytes, at: int) -> tuple[int, bytes, int] | None:
     """Return the record at a place with the place behind it; None if it is not whole."""
     if at + _HEAD.size > len(content):
         return None
-    length, check, number = _HEAD.unpack_from(content, at)
+    length, check, number, first = _HEAD.unpack_from(content, at)
     end = at + _HEAD.size + length
     if length > _LARGEST or end > len(content):
         return None
     data = content[at + _HEAD.size : end]
-    if zlib.crc32(data, zlib.crc32(number.to_bytes(8, "little"))) != check:
+    if zlib.crc32(data, zlib.crc32(_NUMBERS.pack(number, first))) != check:
         return None
     return number, data, end
 
 
 def _is_torn(rest: bytes, expected: int) -> bool:
-    """Tell whether the end of a file is what a crash leaves: no whole record follows in it."""
+    """Tell whether the end of a file is what a crash leaves.
+
+    It is not if a whole record follows that was written after the damaged one, and not with it: by
+    then the damaged one was on disk.
+    """
     wanted = range(expected, expected + 1 + len(rest) // _HEAD.size)
     for at in range(1, len(rest) - _HEAD.size + 1):
-        number = int.from_bytes(rest[at + 8 : at + 16], "little")
-        if number in wanted and _record(rest, at) is not None:
+        number, first = _NUMBERS.unpack_from(rest, at + 8)
+        if number in wanted and first > expected and _record(rest, at) is not None:
             return False
     return True
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that after a crash it is there as a whole, or not at all."""
-    partial = path.with_suffix(".partial")
-    file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    # A process that outlived its service may write the same file.
+    partial = path.with_suffix(f".{os.getpid()}.partial")
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(file, view) :]
-        os.fsync(file)
-    finally:
-        os.close(file)
-    os.replace(partial, path)
+        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            _write_all(file, data)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.replace(partial, path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
     _sync_folder(path.parent)
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ ANSWERED = "answered_at"
 DEFINITION = b"slidefold.definition"
 _ROWS = 50_000  # answers or events that are written at once
 _SECONDS = 10.0
+_MOST = 500_000  # answers that wait while the disk is full
 
 
 class Recorder:
@@ -37,6 +39,9 @@ class Recorder:
         self._lock = threading.Lock()
         self._answers: list[Any] = []
         self._events: list[Any] = []
+        self._waiting = 0  # rows that are not written
+        self.failing = False
+        self.lost = 0  # answers that were never written
         self._number = 0
         self._since = time.monotonic()
 
@@ -54,27 +59,37 @@ class Recorder:
     def _add(self, rows: list[Any], table: Any) -> None:
         with self._lock:
             rows.append(table)
-            full = sum(len(each) for each in rows) >= _ROWS
-        if full or time.monotonic() - self._since > _SECONDS:
-            self.flush()
+            self._waiting += len(table)
+            wait = time.monotonic() - self._since
+        if wait > _SECONDS or (self._waiting >= _ROWS and not self.failing):
+            with suppress(OSError):  # it is tried again
+                self.flush()
 
     def flush(self) -> None:
-        """Write what was noted."""
+        """Write what was noted; if this raises, it is still there."""
         with self._lock:
-            answers, events = self._answers, self._events
-            self._answers, self._events = [], []
             self._since = time.monotonic()
-            for name, tables in (("answers", answers), ("events", events)):
+            self.failing = True
+            # Questions are answered while the disk is full, but not all answers can be kept.
+            while sum(map(len, self._answers)) > _MOST:
+                self.lost += len(self._answers.pop(0))
+            for name, tables in (("answers", self._answers), ("events", self._events)):
                 if tables:
                     self._write(name, pa.concat_tables(tables))
+                    tables.clear()
+            self._waiting, self.failing = 0, False
 
     def _write(self, name: str, table: Any) -> None:
         last = table[POSITION][-1].as_py()
         self._number += 1
         path = self.folder / f"{name}-{last:020d}-{time.time_ns():020d}-{self._number}.parquet"
         partial = path.with_name(f".{path.name}")
-        pq.write_table(table.replace_schema_metadata(self.metadata), partial)
-        partial.rename(path)
+        try:
+            pq.write_table(table.replace_schema_metadata(self.metadata), partial)
+            partial.rename(path)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
 
 
 def _repeated(number: int, count: int) -> Any:

@@ -11,27 +11,38 @@ import subprocess
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidefold.errors import DataError, SlidefoldError
+from slidefold.columns.questions import asked_columns
+from slidefold.errors import DataError, SlidefoldError, StateError
 from slidefold.live.delays import lags
 from slidefold.pipeline.sinks import json_line
+from slidefold.serve.lock import lock
 from slidefold.serve.log import Log
 from slidefold.serve.recorder import Recorder
 from slidefold.serve.rows import table_of
-from slidefold.serve.state import Reading, Settings, State, forget_old, steps
+from slidefold.serve.state import (
+    Reading,
+    Settings,
+    State,
+    forget_old,
+    position_of,
+    snapshots,
+    steps,
+)
 from slidefold.serve.turns import Turns
+from slidefold.serve.waiting import Waiting, future_of_events, together
 
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
 MOST_WAITING = 200_000  # rows that may wait for the writer
-PART = 250  # rows that are folded before questions get their turn: less than a millisecond
+PART = 100  # rows that are folded before questions get their turn: less than a millisecond
 SNAPSHOT_BYTES = 128 << 20  # of the log, since the last snapshot
+_FAILED = "the service takes no more events after an error of its own: start it again"
 _LATEST = 20  # late and broken rows that are shown
 
 
@@ -43,15 +54,6 @@ class DiskError(SlidefoldError, OSError):
     """Events could not be written to the log, so they were not taken."""
 
 
-@dataclass
-class _Waiting:
-    """Events that wait for the writer."""
-
-    table: Any
-    reading: Reading | None = None  # if they are from a file
-    done: Future[dict[str, Any]] = field(default_factory=Future)
-
-
 class Service:
     """Take events, keep them safe, and answer questions about them."""
 
@@ -60,27 +62,32 @@ class Service:
         self.settings = settings
         self.schema = settings.schema
         features = settings.features
-        walked = (name for window in features.windows for name in window.walks)
-        self.asked = frozenset((*features.by, *walked, *features.row_columns)) - {features.on}
+        self.asked = frozenset(asked_columns(features)) - {features.on}
         self.state = State(settings)
         self.counts: Counter[str] = Counter()
         self.lags: Counter[int] = Counter()  # events by how late they came, in powers of two
         self.latest: deque[dict[str, Any]] = deque(maxlen=_LATEST)
         self.recorder = None if settings.record is None else Recorder(settings)
         self._newest: int | None = None
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._rows_waiting = 0
         self._lock = threading.Lock()  # for the queue
         self._turns = Turns()  # for the engine: the writer, or somebody who asks
         self._wake = threading.Condition(self._lock)
         self._closing = False
+        self.failed = False  # whether the writer has stopped, which no error of a request may cause
         self._child: subprocess.Popen[bytes] | None = None  # writes a snapshot
         self.log: Log | None = None
         self._snapshot_at = 0
         if state is not None:
             state.mkdir(parents=True, exist_ok=True)
             self.folder = state
-            self._recover(state)
+            self._locked = lock(state)
+            try:
+                self._recover(state)
+            except BaseException:
+                self._locked.close()
+                raise
         self._writer = threading.Thread(target=self._write, name="slidefold-writer", daemon=True)
         self._writer.start()
 
@@ -94,7 +101,7 @@ class Service:
     def submit(self, rows: Any) -> Future[dict[str, Any]]:
         """Take events, as JSON objects or as a table; the future ends when they are safe.
 
-        Raise at once if they do not fit the schema, or if too many events wait. More than 250
+        Raise at once if they do not fit the schema, or if too many events wait. More than 100
         events are taken in parts: if one part fails, those before it have been taken.
         """
         table = table_of(rows, self.schema, frozenset(self.schema.names))
@@ -102,31 +109,36 @@ class Service:
         if table[on].null_count:
             row = table[on].is_null().to_pylist().index(True)
             raise DataError(f"the field {on!r} is null").at(row)
-        parts = [_Waiting(table.slice(at, PART)) for at in range(0, max(len(table), 1), PART)]
-        return self._enter(parts)
+        if len(table) == 0:
+            nothing = future_of_events()
+            nothing.set_result({"accepted": 0, "late": 0, "known": 0, "position": self.position})
+            return nothing
+        return self._enter([Waiting(table.slice(at, PART)) for at in range(0, len(table), PART)])
 
-    def follow(self, table: Any, file: str, first: int, size: int) -> Future[dict[str, Any]]:
-        """Take the rows of a file from number `first` on; `size` is that of the file."""
+    def follow(self, table: Any, start: Reading, end: Reading) -> Future[dict[str, Any]]:
+        """Take rows of a file: `start` is how far it was read before them, `end` behind them."""
         parts = []
         for at in range(0, max(len(table), 1), PART):
             part = table.slice(at, PART)
-            end = at + len(part)
-            # Only the last part says that all of the file was read.
-            whole = size if end == len(table) else -1
-            parts.append(_Waiting(part, Reading(file, first + end, whole)))
+            until = at + len(part)
+            last = until == len(table)
+            reading = end if last else Reading(start.file, start.rows + until, start.size)
+            parts.append(Waiting(part, reading))
         return self._enter(parts)
 
-    def _enter(self, parts: list[_Waiting]) -> Future[dict[str, Any]]:
+    def _enter(self, parts: list[Waiting]) -> Future[dict[str, Any]]:
         count = sum(len(part.table) for part in parts)
         with self._lock:
             if self._closing:
                 raise BusyServiceError("the service is stopping")
+            if self.failed:
+                raise DiskError(_FAILED)
             if self._rows_waiting + count > MOST_WAITING and self._waiting:
                 raise BusyServiceError(f"{self._rows_waiting:,} events wait already")
             self._waiting.extend(parts)
             self._rows_waiting += count
             self._wake.notify()
-        return parts[0].done if len(parts) == 1 else _together([part.done for part in parts])
+        return parts[0].done if len(parts) == 1 else together([part.done for part in parts])
 
     def _write(self) -> None:
         while True:
@@ -138,9 +150,24 @@ class Service:
                 batch = list(self._waiting)
                 self._waiting.clear()
                 self._rows_waiting = 0
-            self._take(batch)
+            try:
+                self._take(batch)
+            except BaseException:
+                # The log may be ahead of the engine: take nothing more. A restart folds the log.
+                self._fail(batch)
+                raise
 
-    def _take(self, batch: list[_Waiting]) -> None:
+    def _fail(self, batch: list[Waiting]) -> None:
+        with self._lock:
+            self.failed = True
+            batch += self._waiting
+            self._waiting.clear()
+            self._rows_waiting = 0
+        for entry in batch:
+            if not entry.done.done():
+                entry.done.set_exception(DiskError(_FAILED))
+
+    def _take(self, batch: list[Waiting]) -> None:
         """Log events, fold them, and acknowledge them."""
         state = self.state
         fresh, ids = [], set[Any]()
@@ -163,13 +190,13 @@ class Service:
             try:
                 with self._turns:
                     results = state.fold(number, table, entry.reading)
-                self._note_lags(table)
-                late = self._note(results, number)
             except SlidefoldError as error:
                 self.counts["broken"] += len(table)
                 self._show(str(error), table.slice(0, 3))
                 entry.done.set_exception(error)
             else:
+                self._note_lags(table)
+                late = self._note(results, number)
                 known = len(entry.table) - len(table)
                 self.counts["known"] += known
                 accepted = len(table) - late
@@ -191,13 +218,22 @@ class Service:
             behind = events.filter(pa.array(flags))
             self._show("late", behind.slice(0, 5))
             if self.settings.late is not None and not again:
-                lines = "".join(f"{json_line(row)}\n" for row in behind.to_pylist())
-                with self.settings.late.open("a", encoding="utf-8") as file:
-                    file.write(lines)
+                self._keep_late(self.settings.late, behind)
         if self.recorder is not None:
             accepted = events if late == 0 else events.filter(pa.array(~flags))
             self.recorder.events(accepted, number)
         return late
+
+    def _keep_late(self, path: Path, rows: Any) -> None:
+        lines = "".join(f"{json_line(row)}\n" for row in rows.to_pylist())
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(lines)
+        except OSError as error:  # the events are in the log, so that they were taken
+            self.counts["lost_late"] += len(rows)
+            self._show(
+                f"late, and not written to {path.name!r}: {error.strerror}", rows.slice(0, 5)
+            )
 
     def _note_lags(self, table: Any) -> None:
         """Count how far events were behind the newest one before them, in powers of two."""
@@ -226,7 +262,18 @@ class Service:
             return self._recorded(rows, include)
         with self._turns:
             self.counts["asks"] += 1 if isinstance(rows, dict) else len(rows)
+            if include:
+                self._require_in_time(rows)
             return self.state.live.ask(rows, include=include), self.position
+
+    def _require_in_time(self, rows: Any) -> None:
+        """Raise if an event would be late: it would have no result."""
+        table = table_of(rows, self.schema, frozenset(self.schema.names))
+        times = steps(table[self.settings.features.on])
+        low = self.state.live.low
+        for row, time in enumerate(times.to_pylist()):
+            if time is None or (low is not None and time <= low):
+                raise DataError("the event would be late, so that it has no result").at(row)
 
     def _recorded(self, rows: Any, include: bool) -> tuple[Any, int]:
         """Answer questions and note the answers."""
@@ -242,6 +289,8 @@ class Service:
             if newest is not None:
                 place = self.schema.get_field_index(on)
                 questions = questions.set_column(place, self.schema.field(on), times)
+            if include:
+                self._require_in_time(questions)
             answers = live.ask(questions, include=include)
         if not include and newest is not None:
             kept = [
@@ -272,15 +321,18 @@ class Service:
         if self._child is not None:
             return
         self._snapshot_at = self.log.nbytes
-        if self.settings.file is None:
-            self.snapshot()
-            return
-        from slidefold.serve.snapshots import in_background
+        try:
+            if self.settings.file is None:
+                self.snapshot()
+                return
+            from slidefold.serve.snapshots import in_background
 
-        self._flush()
-        self._child = in_background(
-            self.settings.file, self.folder, self.position, self._snapshot_done
-        )
+            self._flush()
+            self._child = in_background(
+                self.settings.file, self.folder, self.position, self._snapshot_done
+            )
+        except OSError:  # a full disk; the log has all events
+            self.counts["failed_snapshots"] += 1
 
     def _snapshot_done(self, whole: bool) -> None:
         assert self.log is not None
@@ -296,13 +348,21 @@ class Service:
 
     def _recover(self, folder: Path) -> None:
         """Load the newest snapshot that can be read, and fold the events behind it again."""
+        for path in folder.glob("snapshot-*.partial"):  # a crash was before they were whole
+            path.unlink(missing_ok=True)
         self.log = Log(folder)
-        self.state.load_newest(folder, self.log)
+        unread = self.state.load_newest(folder, self.log)
         for table, results in self.state.replay(self.log.recover(self.position)):
             if results is None:
                 self.counts["broken"] += len(table)  # it failed before the crash as well
             else:
                 self._note(results, self.position, again=True)
+        newest = max(map(position_of, snapshots(folder)), default=0)
+        if self.position < newest:  # its events are nowhere else
+            self.log.close()
+            raise StateError(f"the log ends at the record {self.position}, and {unread}")
+        if not unread:  # services that were killed left theirs
+            forget_old(folder, self.log)
 
     # ---- what is going on
 
@@ -335,37 +395,19 @@ class Service:
         if child is not None:
             child.kill()
             child.wait()
-        self._flush()
-        if self.log is not None:
-            if self.position > 0:
+        try:
+            self._flush()
+            if self.log is not None and self.position > 0 and not self.failed:
                 self.snapshot()
+        except OSError:  # a full disk; the log has all events
+            self.counts["failed_snapshots"] += 1
+        if self.log is not None:
             self.log.close()
+            self._locked.close()
 
 
 def _text(time: Any) -> str | None:
     return None if time is None else str(time)
-
-
-def _together(parts: list[Future[dict[str, Any]]]) -> Future[dict[str, Any]]:
-    """Return a future of the sums of several; it fails with the first that fails."""
-    whole: Future[dict[str, Any]] = Future()
-    left = [len(parts)]
-
-    def done(_: Any) -> None:
-        left[0] -= 1
-        if left[0]:
-            return
-        failed = next((part.exception() for part in parts if part.exception()), None)
-        if failed is not None:
-            whole.set_exception(failed)
-            return
-        answers = [part.result() for part in parts]
-        sums = {name: sum(one[name] for one in answers) for name in ("accepted", "late", "known")}
-        whole.set_result({**sums, "position": answers[-1]["position"]})
-
-    for part in parts:
-        part.add_done_callback(done)
-    return whole
 
 
 _COUNTED = (
@@ -377,4 +419,5 @@ _COUNTED = (
     "asks",
     "snapshots",
     "failed_snapshots",
+    "lost_late",
 )

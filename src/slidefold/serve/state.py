@@ -52,7 +52,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Reading:
-    """How far a file was read when a record was written."""
+    """How far a file was read when a record was written.
+
+    Of a text file `rows` are those that were read behind the first `size` bytes. Of other files
+    they are all that were read, and `size` is that of the file, -1 until all were.
+    """
 
     file: str
     rows: int
@@ -103,7 +107,13 @@ class State:
                 table = reader.read_all()
             told = (table.schema.metadata or {}).get(_READ)
             reading = None if told is None else Reading(*json.loads(told))
-            table = table_of(table, schema, frozenset(schema.names))
+            try:
+                table = table_of(table, schema, frozenset(schema.names))
+            except SlidefoldError as error:
+                raise StateError(
+                    f"the log has events with other columns than the pipeline: {error.sentence}; "
+                    "use another folder for the state"
+                ) from None
             try:
                 results = self.fold(number, table, reading)
             except SlidefoldError:
@@ -163,25 +173,41 @@ class State:
             files = {name: (int(rows), int(end)) for name, rows, end in head.get("files", [])}
         except (ValueError, KeyError, TypeError):
             raise StateError("the snapshot cannot be read") from None
-        self.live = Live.from_bytes(content[8 + size :], self.settings.features)
+        live = Live.from_bytes(content[8 + size :], self.settings.features)
+        if live.lateness != self.live.lateness:
+            raise StateError(
+                f"the state has the watermark {live.lateness}, but the pipeline has "
+                f"{self.live.lateness}"
+            )
+        self.live = live
         self.position, self.seen, self.files = position, seen, files
 
-    def load_newest(self, folder: Path, log: Log) -> None:
-        """Continue from the newest snapshot that can be read; without one, from the start."""
+    def load_newest(self, folder: Path, log: Log) -> str:
+        """Continue from the newest snapshot that can be read; without one, from the start.
+
+        Return why newer ones could not be read.
+        """
         reasons = []
         for path in reversed(snapshots(folder)):
             try:
                 self.load(path.read_bytes())
-                return
+                break
             except StateError as error:
                 reasons.append(f"{path.name}: {error}")
-        if reasons and log.first != 1:
-            raise StateError("; ".join(reasons))
+        else:
+            if reasons and log.first != 1:
+                raise StateError("; ".join(reasons))
+        return "; ".join(reasons)
 
 
 def snapshots(folder: Path) -> list[Path]:
     """Return the snapshots in a folder, oldest first."""
     return sorted(folder.glob("snapshot-*.state"))
+
+
+def position_of(snapshot: Path) -> int:
+    """Return the number of the last record in a snapshot."""
+    return int(snapshot.stem.partition("-")[2])
 
 
 def forget_old(folder: Path, log: Log) -> None:
@@ -190,7 +216,7 @@ def forget_old(folder: Path, log: Log) -> None:
         path.unlink()
     kept = snapshots(folder)
     if kept:
-        log.drop(int(kept[0].stem.partition("-")[2]))
+        log.drop(position_of(kept[0]))
 
 
 def steps(times: Any) -> Any:
