@@ -108,7 +108,7 @@ def by_distance(rows: list[Row], *, bulk: bool) -> list[Claim]:
                 Claim(
                     f"{operator}: bulks are faster than single calls",
                     gain > 1,
-                    f"{operator}: {gain:.1f}x",
+                    f"{operator}: bulks have {gain:.1f}x the throughput of single calls",
                 ),
             ]
         else:

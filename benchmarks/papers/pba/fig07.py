@@ -89,7 +89,8 @@ def claims(rows: list[Row]) -> list[Claim]:
                 Claim(
                     f"{operator}: the spikes of Two-Stacks grow with the range",
                     growth >= 1.3,
-                    f"{operator}: {growth:.1f}x at {ranges[-1] / ranges[0]:g}x the range",
+                    f"{operator}: the slowest window takes {growth:.1f}x as long at "
+                    f"{ranges[-1] / ranges[0]:g}x the range",
                 )
             )
         found.append(

@@ -24,7 +24,7 @@ def claims(rows: list[Row]) -> list[Claim]:
             Claim(
                 f"{operator}: at windows of 1,024 RA is several times as fast (3x to 10x)",
                 ratio >= 2,
-                f"{operator}: {ratio:.1f}x at n = {last}",
+                f"{operator}: RA has {ratio:.1f}x the throughput at n = {last}",
             ),
             Claim(
                 f"{operator}: at small windows RA is slightly slower (5 to 10%)",

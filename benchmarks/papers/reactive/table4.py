@@ -53,7 +53,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "AW takes 1.02 to 1.39x as long as RA",
             low >= 0.95 and high <= 2,
-            f"{low:.2f} to {high:.2f}x",
+            f"AW takes {low:.2f} to {high:.2f}x as long",
         ),
         Claim(
             "the gap widens with the window",
