@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.papers import FIGURES
+from benchmarks.papers import FIGURES, bulk
 from benchmarks.papers.bulk import fig08
-from benchmarks.papers.daba import fig12, throughput
+from benchmarks.papers.daba import SIDES, fig12, throughput
 from benchmarks.papers.data import manufacturing
 from benchmarks.papers.fiba import fig15
 from benchmarks.papers.figure import Claim, Context
@@ -155,7 +155,7 @@ def test_a_lite_version_must_win_nearly_everywhere() -> None:
     def rows(wins: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         for place in range(10):
-            for side in throughput.SIDES:
+            for side in SIDES:
                 fast = side.endswith("_lite") and place < wins
                 speed = 2.0 if fast else 1.0 if not side.endswith("_lite") else 0.9
                 numbers = {"ns": 1 / speed, "million_per_second": speed}
@@ -163,7 +163,7 @@ def test_a_lite_version_must_win_nearly_everywhere() -> None:
         counts = [
             {"operator": "counted", "n": n, "side": side, "combines": 3.0}
             for n in (16, 64)
-            for side in throughput.SIDES
+            for side in SIDES
         ]
         return counts + found
 
@@ -173,7 +173,7 @@ def test_a_lite_version_must_win_nearly_everywhere() -> None:
 
 def test_both_lite_versions_must_insert_faster_than_trees() -> None:
     def rows(daba: int) -> list[dict[str, Any]]:
-        medians = dict.fromkeys(fig08.SIDES, 100) | {"two_stacks_lite": 10, "daba_lite": daba}
+        medians = dict.fromkeys(bulk.SIDES, 100) | {"two_stacks_lite": 10, "daba_lite": daba}
         counts = [
             {"operator": "counted", "m": m, "side": side, "combines": float(m)}
             for m in (16, 64)
