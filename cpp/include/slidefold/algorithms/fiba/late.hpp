@@ -50,7 +50,8 @@ class LateFinger : public Spines<Op, Time> {
 
   // Inserts into the finger's leaf, if t belongs there and there is room.
   bool insert_late(Time t, State& value) {
-    if (late_ == kNoNode || !(low_ < t) || (!(t < high_) && !next_leaf(t))) return false;
+    if (late_ == kNoNode || !(low_ < t)) return false;
+    if (!(t < high_) && (!Base::kCommutes || !next_leaf(t))) return false;
     const NodeView leaf = nodes_.leaf(late_);
     if (leaf.size() >= nodes_.max_entries()) return false;
     const Index place = Base::lower_bound(leaf, t);
@@ -62,6 +63,7 @@ class LateFinger : public Spines<Op, Time> {
       for (int l = 1; l <= summit_; ++l) this->absorb_below(l, path_[l], value);
       this->absorb_spine(summit_, late_side_, value);
       this->put_leaf(leaf, place, t, value);
+      path_[0].at = place + 1;
       return true;
     }
     Around& beside = around_[0];
@@ -180,10 +182,13 @@ class LateFinger : public Spines<Op, Time> {
         path_[l] = {id, at};
         if (l > 0) id = node.children()[at];
       }
-      Around& around = around_[static_cast<std::size_t>(l)];
-      a(around.has_before, around.has_after);
-      if (around.has_before) archive_state(a, op_, around.before);
-      if (around.has_after) archive_state(a, op_, around.after);
+      Around& beside = around_[static_cast<std::size_t>(l)];
+      if constexpr (Base::kCommutes && !Archive::kLoading) {  // the format has the folds
+        beside = around(l, nodes_.at(l, path_[l].node), at);
+      }
+      a(beside.has_before, beside.has_after);
+      if (beside.has_before) archive_state(a, op_, beside.before);
+      if (beside.has_after) archive_state(a, op_, beside.after);
     }
     if constexpr (Archive::kLoading) find_bounds(id);
   }
@@ -250,7 +255,8 @@ class LateFinger : public Spines<Op, Time> {
     return result;
   }
 
-  // Moves the finger to the next leaf below the same node, if t belongs there.
+  // Moves the finger to the next leaf below the same node, if t belongs there. Combines commute, so
+  // there are no folds to make anew.
   bool next_leaf(Time t) {
     auto& [id, at] = path_[1];
     const NodeView node = nodes_.inner(id);
@@ -261,10 +267,6 @@ class LateFinger : public Spines<Op, Time> {
     path_[0] = {late_, 0};
     low_ = node.times()[at - 1];
     high_ = node.times()[at];
-    if constexpr (!Base::kCommutes) {
-      around_[0] = around(0, nodes_.leaf(late_), 0);
-      around_[1] = around(1, node, at);
-    }
     return true;
   }
 

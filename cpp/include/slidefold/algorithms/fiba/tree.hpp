@@ -115,7 +115,7 @@ class Tree : public LateFinger<Op, Time> {
     this->put_leaf(nodes_.leaf(node), at, t, std::move(value));
     const int splits = inserted(path, false);
     if (splits == 0) return this->follow(path, t);
-    if (splits == 1) return this->follow_split(path, t);
+    if (Base::kCommutes && splits == 1) return this->follow_split(path, t);
     this->last_ = t;
   }
 
