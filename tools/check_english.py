@@ -1,9 +1,8 @@
 """Find habits of wording that a reader has to read twice; CONTRIBUTING.md asks for plain English.
 
-Looks at the docstrings and other strings of src/ and examples/, at strings in cpp/ and at comments
-there that say "due", and at the pages in docs/ and README.md without their code. Prints file, line,
-phrase and a better form, and exits with 1 if there are any. A line with the comment "english: ok"
-may keep its wording, because programs read it.
+Looks at the strings and comments of src/, examples/ and cpp/, and at the pages in docs/ and
+README.md without their code. Prints file, line, phrase and a better form, and exits with 1 if there
+are any. A line with the comment "english: ok" may keep its wording, because programs read it.
 
     python tools/check_english.py [folder of the repository]
 """
@@ -11,8 +10,10 @@ may keep its wording, because programs read it.
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,9 +27,8 @@ class Habit(NamedTuple):
 
 
 UNITS = "row|key|state|event|step|value|slide|window|second|query|batch|entry|node|group|column"
-DUE = Habit(re.compile(r"\b(?:is|are) due\b"), "expected X, got Y")
 HABITS = [
-    DUE,
+    Habit(re.compile(r"\b(?:is|are) due\b"), "expected X, got Y"),
     Habit(
         re.compile(r"(?:(?<!here)\s|^)(?:is|are|was|were) no (?!longer\b|more\b|less\b|such\b)"),
         "is not a",
@@ -65,19 +65,20 @@ def found_in(text: str, first_line: int, habits: list[Habit]) -> Iterator[tuple[
 
 
 def in_python(source: str) -> Iterator[tuple[int, str, str]]:
-    """Look at all strings of a module; an f-string is looked at in parts."""
+    """Look at all comments and strings of a module; an f-string is looked at in parts."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield from found_in(token.string.lstrip("# "), token.start[0], HABITS)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from found_in(node.value, node.lineno, HABITS)
 
 
 def in_cpp(source: str) -> Iterator[tuple[int, str, str]]:
-    """Look at strings, and in comments only for what also appears in messages."""
+    """Look at all comments and strings."""
     for match in CPP.finditer(source):
         line = source.count("\n", 0, match.start()) + 1
-        comment = match.group().startswith("//")
-        text = match.group().strip('"/ ')
-        yield from found_in(text, line, [DUE] if comment else HABITS)
+        yield from found_in(match.group().strip('"/ '), line, HABITS)
 
 
 def in_page(source: str) -> Iterator[tuple[int, str, str]]:

@@ -25,7 +25,7 @@ struct FreshArray {
 
 template <class T>
 FreshArray<T> fresh_array(std::size_t rows) {
-  // Huge pages come from 4 MiB on; what is not touched of them takes no memory.
+  // Huge pages come from 4 MiB on; pages that are not touched take no memory.
   constexpr std::size_t kHuge = (std::size_t{4} << 20) / sizeof(T);
   auto buffer = std::make_unique<Buffer<T>>(rows > kHuge / 4 ? std::max(rows, kHuge) : rows);
   T* const data = buffer->data();

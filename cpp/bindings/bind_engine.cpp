@@ -247,6 +247,13 @@ void bind_engine(nb::module_& m) {
       .def("past", past)
       .def("replay", replay, nb::arg("events"), nb::arg("questions"), nb::arg("upto"))
       .def("fill_past", fill_past, nb::arg("batch"))
+      .def_prop_ro("overflows",
+                   [](const EngineCore& core) -> nb::object {
+                     const Overflows& found = core.overflows;
+                     if (found.rows.empty()) return nb::none();
+                     const nb::str column(found.column.data(), found.column.size());
+                     return nb::make_tuple(column, found.sentence, numbers_of(found.rows));
+                   })
       .def_prop_ro("keeps_past",
                    [](const EngineCore& core) {
                      return core.grid.fill || !core.engine->past_parts().empty();

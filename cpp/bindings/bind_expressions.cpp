@@ -169,6 +169,7 @@ struct RowExpressions {
   Turns turns;
   std::vector<Input> inputs;
   std::vector<const Input*> read;
+  std::vector<nb::str> keys;  // the names of the inputs; they may hold a NUL
   ExpressionProgram program;
   engine::Pool pool;
 
@@ -182,7 +183,10 @@ struct RowExpressions {
       input.format = schema_in(capsule).format;
       inputs.push_back(std::move(input));
     }
-    for (const Input& input : inputs) read.push_back(&input);
+    for (const Input& input : inputs) {
+      read.push_back(&input);
+      keys.push_back(nb::str(input.name.data(), input.name.size()));
+    }
     read_program(program, given);
     if (program.expressions.inputs != inputs.size()) {
       throw std::invalid_argument("expressions: each input needs a column");
@@ -306,8 +310,10 @@ struct RowExpressions {
   nb::dict row(const nb::dict& values) {
     const Turn turn(turns);
     if (pool.size() > 4096) pool.sweep();
-    for (Input& input : inputs) {
-      PyObject* const value = PyDict_GetItemString(values.ptr(), input.name.c_str());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Input& input = inputs[i];
+      PyObject* const value = PyDict_GetItemWithError(values.ptr(), keys[i].ptr());
+      if (value == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
       const bool some = value != nullptr && value != Py_None;
       input.valid.assign(1, some ? 1 : 0);
       input.words.assign(1, some ? word_of(pool, input, value) : Word{0});

@@ -114,9 +114,10 @@ class Presences {
  public:
   explicit Presences(std::size_t rows) : rows_(rows) {}
 
-  // `picks`: the operator is answered by the rows that are present. Others only need them to be
-  // `least` in a window, which most windows are because of their length.
-  Presence of(nb::handle valid, bool picks, std::size_t least) {
+  // `picks`: the operator is answered by the rows that are present, `counts`: by their number.
+  // Others only need them to be `least` in a window, which most windows are because of their
+  // length.
+  Presence of(nb::handle valid, bool picks, bool counts, std::size_t least) {
     if (valid.is_none()) return {};
     Column<bool> column;
     if (!nb::try_cast<Column<bool>>(valid, column, false) || column.shape(0) != rows_) {
@@ -132,9 +133,12 @@ class Presences {
     if (known.longest == 0) return {};
     Presence present{column.data(), nullptr, nullptr, known.longest};
     constexpr std::size_t kFew = 256;  // rows that are counted where they stand
-    if (picks || present.surely(least) > kFew) {
+    if (picks || counts || present.surely(least) > kFew) {
       if (known.before.empty()) count(known);
       present.before = known.before.data();
+    }
+    if (picks) {
+      if (known.rows.empty()) list(known);
       present.rows = known.rows.data();
     }
     return present;
@@ -146,8 +150,25 @@ class Presences {
     std::size_t longest = 0;
     Buffer<std::uint32_t> before, rows;
   };
+  // No run of absent rows is longer than this.
   std::size_t longest_gap(const Column<bool>& column) const {
     const bool* const valid = column.data();
+    // If each eight rows have a present one, no run of absent ones is longer than 14: eight times
+    // as fast as to follow the runs.
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    constexpr std::uint64_t kEveryByte = 0x0101010101010101;
+    std::uint64_t all = kEveryByte;
+    bool close = rows_ >= kWord;
+    for (std::size_t row = 0; row + kWord <= rows_; row += kWord) {
+      std::uint64_t word;
+      std::memcpy(&word, valid + row, kWord);
+      all &= word;
+      close &= word != 0;
+    }
+    const std::size_t rest = rows_ % kWord;
+    const bool whole = std::all_of(valid + rows_ - rest, valid + rows_, [](bool v) { return v; });
+    if (all == kEveryByte && whole) return 0;
+    if (close) return 2 * (kWord - 1);
     std::size_t longest = 0, gap = 0;
     for (std::size_t row = 0; row < rows_; ++row) {
       gap = (gap + 1) & (std::size_t{valid[row]} - 1);  // nulls at random would mispredict a branch
@@ -157,17 +178,21 @@ class Presences {
   }
   void count(Known& known) {
     known.before = Buffer<std::uint32_t>(rows_ + 1);
-    known.rows = Buffer<std::uint32_t>(rows_ + 1);
     const bool* const valid = known.column.data();
     std::uint32_t* const before = known.before.data();
-    std::uint32_t* const rows = known.rows.data();
     std::uint32_t total = 0;
     for (std::size_t row = 0; row < rows_; ++row) {
       before[row] = total;
-      rows[total] = static_cast<std::uint32_t>(row);
       total += valid[row];
     }
     before[rows_] = total;
+  }
+  void list(Known& known) {
+    known.rows = Buffer<std::uint32_t>(rows_ + 1);
+    std::uint32_t* const rows = known.rows.data();
+    for (std::size_t row = 0; row < rows_; ++row) {
+      rows[known.before[row]] = static_cast<std::uint32_t>(row);
+    }
   }
   std::size_t rows_;
   std::map<const void*, Known> known_;
@@ -363,7 +388,7 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
     } else if (picks || (!counts && !nb::handle(described[3]).is_none())) {
       least = std::max<std::size_t>(least, 1);
     }
-    const Presence present = presences.of(described[3], picks || counts, least);
+    const Presence present = presences.of(described[3], picks, counts, least);
     jobs.push_back(job_of({spec, described[2], rows, placing.anywhere(), present}));
     Job& job = *jobs.back();
     job.reach = reaches[window];

@@ -43,8 +43,7 @@ struct BoundaryOptions {
   bool skips_nulls = true;  // None adds nothing; else it is a value
 };
 
-// Column(op, rows, range, slide, chunk, lift, emit, partial) slides a whole column.
-template <class Op, class Engine, class Column>
+template <class Op, class Engine>
 class BoundaryRowsFace final : public BoundaryFace {
   using State = typename Op::State;
 
@@ -103,17 +102,26 @@ class BoundaryRowsFace final : public BoundaryFace {
   }
 
   nb::object slide(nb::handle values) const override {
-    const auto range = static_cast<std::size_t>(options_.range);
     const auto slide = static_cast<std::size_t>(options_.slide);
     Columns<Op> columns(op_, values, slide);
-    const auto run = [&] {
-      if (options_.skips_nulls && columns.any_null()) return slide_nulls(columns, range, slide);
-      Column::slide(
-          op_, columns.rows(), range, slide, options_.chunk,
-          [&](std::size_t row) { return columns.lift(row); },
-          [&](std::size_t row, const State& state) { columns.lower(row, state); });
-    };
-    run_long(columns.needs_gil(), run);
+    // A window longer than the column holds all of it, and needs no more room.
+    const std::size_t range =
+        std::min(static_cast<std::size_t>(options_.range), std::max(slide, columns.rows()));
+    const bool nulls = options_.skips_nulls && columns.any_null();
+    run_long(columns.needs_gil(), [&] {
+      const std::optional<ValueCounts> counts =
+          nulls ? std::optional<ValueCounts>(columns) : std::nullopt;
+      BoundaryRows<Engine> rows(op_, range, slide, options_.chunk);
+      Pacer pace;
+      for (std::size_t row = 0; row < columns.rows(); ++row) {
+        pace();
+        rows.insert(nulls && columns.null(row) ? State(op_.identity()) : columns.lift(row));
+        if ((row + 1) % slide != 0) continue;
+        const std::size_t first = row + 1 > range ? row + 1 - range : 0, result = row / slide;
+        !counts || counts->any(first, row + 1) ? columns.lower(result, rows.query())
+                                               : columns.lower_empty(result);
+      }
+    });
     return columns.finish();
   }
 
@@ -146,21 +154,6 @@ class BoundaryRowsFace final : public BoundaryFace {
   }
 
  private:
-  // Step by step: the kernels know nothing of nulls.
-  void slide_nulls(Columns<Op>& columns, std::size_t range, std::size_t slide) const {
-    const ValueCounts values(columns);
-    BoundaryRows<Engine> rows(op_, range, slide, options_.chunk);
-    Pacer pace;
-    for (std::size_t row = 0; row < columns.rows(); ++row) {
-      pace();
-      rows.insert(columns.null(row) ? State(op_.identity()) : columns.lift(row));
-      if ((row + 1) % slide != 0) continue;
-      const std::size_t first = row + 1 > range ? row + 1 - range : 0, result = row / slide;
-      values.any(first, row + 1) ? columns.lower(result, rows.query())
-                                 : columns.lower_empty(result);
-    }
-  }
-
   // Keeps the last closed window and what came after it.
   void remember() {
     if (!options_.checked) return;
@@ -327,7 +320,7 @@ class BoundaryTimeFace final : public BoundaryFace {
   bool last_only_nulls_ = false;
 };
 
-template <template <class> class Engine, class Column>
+template <template <class> class Engine>
 struct BoundaryBuild {
   template <class Op>
   struct Build {
@@ -335,7 +328,7 @@ struct BoundaryBuild {
       if constexpr (Erased<Op>) {  // over time, every push is a call from Python
         if (options.timed) return std::make_unique<BoundaryTimeFace<Op, Engine<Op>>>(op, options);
       }
-      return std::make_unique<BoundaryRowsFace<Op, Engine<Op>, Column>>(op, options);
+      return std::make_unique<BoundaryRowsFace<Op, Engine<Op>>>(op, options);
     }
   };
 };

@@ -76,7 +76,7 @@ int clear_held(PyObject* self) {
   if (core.turns.taken()) return 0;
   core.turns.close();
   const PyRef operators = std::move(core.kept);
-  const auto gone = std::move(core.held);  // first; what it holds may look at this object meanwhile
+  const auto gone = std::move(core.held);  // first; its contents may look at this object meanwhile
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // CheckedFunction: a function of a user's operator with declared fields, its values looked at.
 //
-// What is right passes without a step of Python. Whatever is not as plain as that goes to functions
+// Valid arguments pass without a step of Python. Whatever is not as plain as that goes to functions
 // in Python (operators/plain.py), which convert it or say what is wrong.
 #include <Python.h>
 #include <structmember.h>

@@ -10,7 +10,7 @@
 
 namespace slidefold::bindings {
 
-// How many results a column has: one for every `slide` rows, or so many.
+// The number of results of a column: one for every `slide` rows, or so many.
 struct ResultCount {
   std::size_t slide = 1;
   bool exact = false;
@@ -67,7 +67,7 @@ class Reader<T> : public NullRows {
   T operator[](std::size_t row) const { return data_[row]; }
 
  private:
-  static std::string layout_of(nb::handle values);  // what is wrong with the array
+  static std::string layout_of(nb::handle values);  // names the fault of the array
 
   Array array_;
   std::unique_ptr<T[]> own_;  // of a list or a tuple

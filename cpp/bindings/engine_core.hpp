@@ -38,6 +38,7 @@ struct EngineCore {
   std::vector<const Input*> derived_from;
   std::unique_ptr<Engine> engine;
   std::vector<std::unique_ptr<Output>> outputs;
+  Overflows overflows;             // of rows that were taken earlier and are final now
   std::vector<Output*> ranked;     // those that need the own values of rows
   std::vector<std::string> names;  // of the outputs
   std::vector<nb::str> keys;       // the same as Python objects

@@ -29,7 +29,7 @@ struct Stored {
   Reading reading;
   char code = 0;  // i u f b
   std::uint8_t bytes = 8;
-  std::string complaint;  // what is said of a value that does not fit
+  std::string complaint;  // the message for a value that does not fit
 };
 
 struct Input {

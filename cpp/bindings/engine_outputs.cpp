@@ -20,6 +20,20 @@ void Output::reset(std::size_t rows) {
 }
 
 void Output::put(std::size_t row, const void* state, std::uint64_t held) {
+  try {
+    put_result(row, state, held);
+  } catch (const ResultOverflow& error) {
+    if (overflows == nullptr || !overflows->counts) throw;
+    valid_[row] = 0;
+    if (overflows->rows.empty()) {
+      overflows->column = name;
+      overflows->sentence = error.what();
+    }
+    overflows->rows.push_back(static_cast<std::int64_t>(row));
+  }
+}
+
+void Output::put_result(std::size_t row, const void* state, std::uint64_t held) {
   if (plain_ != nullptr && (counts == nullptr || !*counted)) {  // most results
     const bool some = state != nullptr && held >= least && (held > 0 || when_empty);
     valid_[row] = some && plain_(op.context.get(), state, lowered_) ? 1 : 0;

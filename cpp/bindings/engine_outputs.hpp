@@ -19,6 +19,18 @@ struct Counts final : engine::Sink {
   }
 };
 
+// Results that do not fit in their type, while they are counted instead of thrown.
+struct Overflows {
+  bool counts = false;
+  std::string column, sentence;  // of the first
+  std::vector<std::int64_t> rows;
+
+  void clear() {
+    counts = false;
+    rows.clear();
+  }
+};
+
 class Output final : public engine::Sink {
  public:
   enum class Source : std::uint8_t {
@@ -39,6 +51,8 @@ class Output final : public engine::Sink {
   };
 
   Source source = Source::kFold;
+  std::string name;
+  Overflows* overflows = nullptr;
   // The column's type: its format, and for lists that of the items.
   std::string format, item_format;
   engine::Type type, item_type;
@@ -92,6 +106,7 @@ class Output final : public engine::Sink {
   bool has(std::size_t row) const { return valid_[row] != 0; }
 
  private:
+  void put_result(std::size_t row, const void* state, std::uint64_t held);
   void fold(std::size_t row, const void* state);
   void order(std::size_t row, engine::Ordered& values);
   void rank(std::size_t row, engine::Ordered& values);

@@ -172,6 +172,7 @@ engine::Rule rule_in(const EngineCore& core, nb::handle given) {
   }
   if (kind == "session") return engine::SessionRule{at<std::int64_t>(given, "gap")};
   if (kind == "mark") return engine::MarkRule{at<std::uint32_t>(given, "column")};
+  if (kind != "delta") fail("WindowError", "the engine has no windows of kind '" + kind + "'");
   const auto column = at<std::uint32_t>(given, "column");
   const bool start = at<bool>(given, "keeps_start"), end = at<bool>(given, "keeps_end");
   if (at<bool>(given, "real")) {

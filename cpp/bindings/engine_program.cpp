@@ -131,6 +131,8 @@ void add_output(EngineCore& core, nb::handle given, const std::vector<ErasedOp>&
   }
   core.names.push_back(at<std::string>(given, "name"));
   core.keys.push_back(nb::str(core.names.back().data(), core.names.back().size()));
+  output->name = core.names.back();
+  output->overflows = &core.overflows;
   core.outputs.push_back(std::move(output));
 }
 
@@ -193,6 +195,9 @@ void build(EngineCore& core, nb::dict given) {
                : slide == "rows"   ? Slide::kRows
                : slide == "window" ? Slide::kWindow
                                    : Slide::kNone;
+  if (core.slide == Slide::kNone && !slide.empty()) {
+    fail("WindowError", "the engine has no slides of kind '" + slide + "'");
+  }
   if (core.slide == Slide::kTime) {
     core.grid.step = at<Time>(given, "step");
     core.grid.shift = at<Time>(given, "shift");

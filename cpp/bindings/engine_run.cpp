@@ -284,6 +284,8 @@ Answered step(EngineCore& core, std::optional<Time> given_watermark, std::option
   }
   if (!moved || (core.watermark && *moved < *core.watermark)) moved = core.watermark;
   see_holes(core);
+  core.overflows.clear();
+  core.overflows.counts = core.waits;
   try {
     engine.insert(given, answered.late.empty() ? nullptr : core.taken.data());
     core.ends.clear();
@@ -312,9 +314,11 @@ Answered step(EngineCore& core, std::optional<Time> given_watermark, std::option
       engine.answer_inserted(core.out.data());
     }
   } catch (...) {
+    core.overflows.clear();
     engine.undo();
     throw;
   }
+  core.overflows.counts = false;
   if (core.newest && (!newest || *newest < *core.newest)) newest = core.newest;
   core.open = EngineCore::Step{moved, newest, core.seen + given.count};
   return answered;

@@ -28,7 +28,7 @@ struct ExpressionProgram {
   std::vector<MadeColumn> made;
 };
 
-// The schema of a capsule, and what it says of a column.
+// The schema of a capsule, and its description of a column.
 const ArrowSchema& schema_in(nb::handle capsule);
 engine::Type type_in(const ArrowSchema& schema);
 

@@ -270,7 +270,7 @@ class FaceOf : public Face {
     return numbers(taken);
   }
 
-  // What is known at compile time is folded in fold_static.cpp, everything else through its table.
+  // Pairs known at compile time are folded in fold_static.cpp, everything else through its table.
   nb::object fold(nb::handle values, const std::int64_t* lo, const std::int64_t* hi,
                   std::size_t frames) const override {
     if constexpr (Erased<Op>) {

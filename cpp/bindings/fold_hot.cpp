@@ -14,7 +14,7 @@ nb::object by_two_stacks(const Op& op, nb::handle values, const FrameBounds& bou
   return fold_column(op, values, bounds, [&](const auto& lift, const auto& emit) {
     const std::size_t window = rows_window(lo, hi, frames);
     if (window <= 1) return fold_two_stacks(op, lo, hi, frames, lift, emit);
-    // Rows windows have a kernel of their own, one call a group.
+    // Rows windows have a kernel of their own, one call per group.
     RowPoll polled;
     for_groups(lo, frames, [&](std::size_t begin, std::size_t end) {
       polled(end - begin);

@@ -1,7 +1,7 @@
 // Frames of whole columns for operators that single events meet at run time only: compiled for each
 // of them, but for Two-Stacks and Subtract-on-Evict alone, which columns are folded by.
 //
-// A covariance takes three combines a row, and through a table of functions they take more than
+// A covariance takes three combines per row, and through a table of functions they take more than
 // twice the time.
 #include "fold_static.hpp"
 

@@ -21,7 +21,7 @@ struct Reach {
   bool keeps_end() const { return time.keeps_end; }
 };
 
-// Which rows a column has, where some are null: none of the pointers if no row is.
+// The rows of a column that are not null, where some are: none of the pointers if no row is.
 struct Presence {
   const bool* valid = nullptr;
   const std::uint32_t* before = nullptr;  // before[i] of the rows before row i are present

@@ -1,6 +1,9 @@
 // A column of results by an operator that is known when this is compiled.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
 #include "fold_windows.hpp"
 #include "slidefold/columns/column_operators.hpp"
 #include "slidefold/columns/time_windows.hpp"
@@ -8,15 +11,28 @@
 
 namespace slidefold::bindings {
 
-template <class Op>
-inline constexpr bool neutral_v = requires(const Op& op) { op.neutral(); };
-
-// The values of a column without nulls, or with what changes no fold in their place.
+// The values of a column without nulls.
 template <class Op>
 struct LiftValue {
   Op op;
   const typename Op::In* values;
   typename Op::State operator()(std::size_t row) const { return op.lift(values[row]); }
+};
+
+// Values of which some are null: the neutral one takes their place, without a branch, which nulls
+// at random would mispredict.
+template <class Op>
+struct LiftOrNeutral {
+  Op op;
+  const typename Op::In* values;
+  const bool* valid;
+  typename Op::State operator()(std::size_t row) const {
+    const std::uint64_t absent = std::uint64_t{valid[row]} - 1;  // all bits, or none
+    const auto value = std::bit_cast<std::uint64_t>(values[row]);
+    const auto neutral = std::bit_cast<std::uint64_t>(op.neutral());
+    using In = typename Op::In;
+    return op.lift(std::bit_cast<In>((value & ~absent) | (neutral & absent)));
+  }
 };
 
 // Values of which some may be null.
@@ -128,8 +144,16 @@ struct FoldJob final : ResultJob<typename Op::Out> {
       kernel.fold(block);
       if (job.least == 0) return;
       const std::size_t end = job.reach.keeps_end() ? 1 : 0;
-      for (std::size_t row = block.begin; row < block.end; ++row) {
-        job.require_rows(block.lo[row - block.begin], row + end, row, share);
+      const auto* const lo = block.lo - block.begin;
+      constexpr std::size_t kRun = 64;
+      for (std::size_t first = block.begin; first < block.end; first += kRun) {
+        const std::size_t last = std::min(block.end, first + kRun);
+        // Windows start in order: if the youngest start leaves the oldest row enough, all have it.
+        const std::size_t start = lo[last - 1];
+        if (first + end >= start && first + end - start >= job.enough) continue;
+        for (std::size_t row = first; row < last; ++row) {
+          job.require_rows(lo[row], row + end, row, share);
+        }
       }
     }
   };
@@ -150,7 +174,9 @@ struct FoldJob final : ResultJob<typename Op::Out> {
       if (first - before < last - behind) kernel.slide(first - before, last - behind);
       if (behind == 1 && first == start) emitted.none(start);
       if (this->least == 0) return;
-      for (std::size_t row = first; row < last; ++row) {
+      // Only the windows at the start of a group are shorter.
+      const std::size_t few = window < this->enough ? last : std::min(last, start + this->enough);
+      for (std::size_t row = first; row < few; ++row) {
         const std::size_t hi = row + 1 - behind;
         this->require_rows(hi - std::min(hi - start, window), hi, row, share);
       }

@@ -15,15 +15,7 @@ std::unique_ptr<Job> value_job(const JobSpec& spec, const Op& op) {
   const T* const values = column->data();
   const bool* const valid = spec.present.valid;
   if (valid == nullptr) return fold_job<Op>(spec, column, LiftValue<Op>{op, values});
-  auto filled = std::make_shared<Buffer<T>>(spec.rows);
-  T* const data = filled->data();
-  const auto neutral = std::bit_cast<std::uint64_t>(op.neutral());
-  for (std::size_t row = 0; row < spec.rows; ++row) {
-    const std::uint64_t absent = std::uint64_t{valid[row]} - 1;  // all bits, or none
-    const auto value = std::bit_cast<std::uint64_t>(values[row]);
-    data[row] = std::bit_cast<T>((value & ~absent) | (neutral & absent));
-  }
-  return fold_job<Op>(spec, filled, LiftValue<Op>{op, data});
+  return fold_job<Op>(spec, column, LiftOrNeutral<Op>{op, values, valid});
 }
 
 template <class Op>

@@ -91,7 +91,7 @@ Span whole_span(std::int64_t steps) {
   return {.integral = true, .whole = steps, .real = static_cast<double>(steps)};
 }
 
-// What is as plain as most ranges are; everything else, also what is wrong, is for Python to read.
+// Reads the plain ranges; all others, also invalid ones, are for Python to read.
 std::optional<Span> plain_span(PyObject* range, bool datetimes) {
   if (datetimes) {
     if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;

@@ -47,7 +47,7 @@ class LateWindow final : public LiveWindow {
   struct Marks {
     bool started = false;
     Tick end = 0;              // the newest time, or where advance() moved it
-    Tick bound = kFirstTick;   // what is before it is late
+    Tick bound = kFirstTick;   // events before it are late
     std::optional<Tick> gone;  // no entry up to here is sure to be there still
     std::int64_t late = 0;
   };

@@ -44,7 +44,7 @@ struct Counted {
 }  // namespace
 
 Traits traits(const Spec& spec) {
-  if (spec.name == "quantile") return {false, false, true, false, 32};  // bytes a value
+  if (spec.name == "quantile") return {false, false, true, false, 32};  // bytes per value
   return spec.name == "compiled" ? compiled_traits(spec) : make_operator(spec).traits;
 }
 

@@ -1,4 +1,4 @@
-// Windows over order statistics and over how often values occur, which are no monoids.
+// Windows over order statistics and over how often values occur, which are not monoids.
 #pragma once
 
 #include "codec.hpp"

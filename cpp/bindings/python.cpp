@@ -40,7 +40,7 @@ PyObject* undumped(const std::string& bytes) {
 
 namespace {
 
-// Whether numpy calls a value something else than one real number: it would convert a datetime to
+// Whether a value is for numpy something else than one real number: it would convert a datetime to
 // its nanoseconds and a complex number to its real part.
 bool is_no_number(PyObject* value) {
   const nb::object dtype = nb::getattr(nb::handle(value), "dtype", nb::none());

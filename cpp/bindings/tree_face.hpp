@@ -242,7 +242,7 @@ class TreeFaceOf final : public TreeFace {
     return Port<Op>::lower(op_, fold.take(), empty);
   }
 
-  // ---- nulls: what holds values is noted once a step has succeeded
+  // ---- nulls: the entries with values are noted when a step has succeeded
   void watch() {
     valued_.watch([&] { tree_.for_each([&](Tick time, const State&) { valued_.add(time); }); });
   }

@@ -23,7 +23,7 @@ class Turns {
   Turns& operator=(const Turns&) { return *this; }
 
   bool taken() const { return (flags_ & kTaken) != 0; }
-  // What was held is gone: every call from now on is an error.
+  // The contents are gone: every call from now on is an error.
   void close() { flags_ |= kClosed; }
 
  private:

@@ -1,4 +1,4 @@
-// Values and the states of operators, saved and loaded; what is none of them is refused.
+// Values and the states of operators, saved and loaded; other bytes are refused.
 #include <cstring>
 #include <limits>
 #include <string>
@@ -55,7 +55,7 @@ TEST(what_is_no_value_is_refused) {
   CHECK_THROWS(Loader("x").finish(), BadState);
 }
 
-// What has been loaded can be added up: neither counts nor sums overflow, together or alone.
+// Loaded states can be added up: neither counts nor sums overflow, together or alone.
 TEST(counts_and_sums_fit_together) {
   constexpr std::int64_t half = std::int64_t{1} << 61;
   Saver saver;

@@ -74,7 +74,7 @@ TEST(a_loaded_algorithm_goes_on_as_the_saved_one) {
   });
 }
 
-// What was loaded holds its invariants; then steps and answers do no harm, whatever they mean.
+// A loaded window holds its invariants; then steps and answers do no harm, whatever they mean.
 template <class Op, class Algorithm>
 static void survive(Algorithm& loaded, Random& random) {
   for (std::size_t number = 0; number < 6; ++number) {

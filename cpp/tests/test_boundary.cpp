@@ -242,7 +242,7 @@ TEST(a_failed_combine_changes_nothing) {
   failures<RowsPba<Failing>>();  // which runs as SBA
 }
 
-// At most 3 combines a slide, 4 with a tail, apart from s-1 for the slice and b-2 for lcs.
+// At most 3 combines per slide, 4 with a tail, apart from s-1 for the slice and b-2 for lcs.
 template <class Rows, class... Arguments>
 void costs(std::size_t range, std::size_t slide, bool sba, Arguments... arguments) {
   Counted::Counts counts;

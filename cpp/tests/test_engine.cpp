@@ -1,5 +1,5 @@
 // The engine against folding all rows of a key again: batches of many keys in any order, batches
-// that are taken back, rows that leave; and how many combines a row costs.
+// that are taken back, rows that leave; and the combines per row.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -222,7 +222,7 @@ TEST(few_keys_late) { lockstep(3, 3, 100); }
 
 // ---- costs
 
-// Combines per row, once a window holds `held` rows: pushed one by one, `late` places late.
+// Combines per row, when a window holds `held` rows: pushed one by one, `late` places late.
 template <class Op>
 double combines(std::uint64_t held, std::uint64_t late, std::size_t batch = 1) {
   Program program;

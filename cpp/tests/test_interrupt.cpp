@@ -8,10 +8,8 @@
 #include "check.hpp"
 #include "slidefold/algorithms/keyed_windows.hpp"
 #include "slidefold/algorithms/recalc.hpp"
-#include "slidefold/columns/boundary.hpp"
 #include "slidefold/columns/daba.hpp"
 #include "slidefold/columns/frames.hpp"
-#include "slidefold/columns/parallel_boundary.hpp"
 #include "slidefold/columns/rank_frames.hpp"
 #include "slidefold/columns/slide.hpp"
 #include "slidefold/columns/sort.hpp"
@@ -141,12 +139,6 @@ TEST(kernels_over_rows_are_stopped) {
       });
       run_with(op, [&](const auto& o, auto lift, auto emit) {
         drain_daba_lite(o, kRows, cycles, lift, emit);
-      });
-      run_with(op, [&](const auto& o, auto lift, auto emit) {
-        slide_sba(o, kRows, window, 1, 0, lift, emit, true);
-      });
-      run_with(op, [&](const auto& o, auto lift, auto emit) {
-        slide_pba(o, kRows, window, 1, 0, lift, emit, true);
       });
     };
     slides(sum);

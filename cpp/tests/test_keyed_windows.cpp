@@ -144,7 +144,7 @@ TEST(keys_that_were_loaded_are_swept_before_any_push) {
   CHECK(loaded.empty(0));
 }
 
-// Slots are numbered anew when most are free; what is held stays, and so does what is swept.
+// Slots are numbered anew when most are free; slots in use stay, and so do swept ones.
 TEST(renumbered_keys_hold_what_they_held) {
   KeyTable<std::int64_t, std::int64_t, Mixed> table;
   KeyedWindows<Concat> windows(Concat{});
@@ -182,7 +182,7 @@ TEST(renumbered_keys_hold_what_they_held) {
   CHECK_EQ(table.bytes() + windows.bytes(), 0u);
 }
 
-// What a batch that failed had touched is nobody's business later.
+// Entries that a failed batch touched are left alone later.
 TEST(keys_of_a_failed_batch_are_forgotten) {
   int fuse = 0;
   KeyedWindows<Concat> windows(Concat{&fuse});

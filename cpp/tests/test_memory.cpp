@@ -88,7 +88,7 @@ TEST(what_is_evicted_is_released) {
   });
 }
 
-// What is kept follows the window down again, also what was pushed to it as a whole.
+// Memory follows the window down again, also after values were pushed as a whole.
 template <bool kFallible>
 static void shrink_again() {
   each<kFallible>([](const std::string& name, auto algorithm) {

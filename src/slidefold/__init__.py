@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from slidefold import algorithms, errors
 from slidefold._native import BloomFilter, CountMinSketch, Moments, NaiveBayesModel
+from slidefold.definition.arguments import rolling
 from slidefold.definition.expressions import Expression, col
 from slidefold.definition.operators import (
     Fold,
@@ -75,7 +76,7 @@ from slidefold.definition.operators import (
     var,
     weighted_mean,
 )
-from slidefold.definition.rolling import Rolling, rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import (
     Delta,
     Lifetime,

@@ -18,7 +18,7 @@ import pyarrow as pa
 from slidefold import _native, pictures
 from slidefold.definition.expressions.nodes import Column, Node, Written
 from slidefold.definition.operators import Operator, UserOperator, require_events
-from slidefold.definition.operators.over import EVENT_ALGORITHMS, require_algorithm
+from slidefold.definition.operators.over_window import EVENT_ALGORITHMS, require_algorithm
 from slidefold.definition.rolling import Leaf, Rolling
 from slidefold.definition.windows import Given, Length, Rows, Time, lateness_of, window_of
 from slidefold.errors import PairError, ValueTypeError, WindowError

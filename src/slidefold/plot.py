@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.columns.sources import source_of
+from slidefold.definition.arguments import rolling
 from slidefold.definition.lowering import windows_in
 from slidefold.definition.operators import max as largest
 from slidefold.definition.operators import min as smallest
-from slidefold.definition.rolling import rolling
 from slidefold.definition.windows import Given
 from slidefold.errors import ColumnError, DataError, DefinitionError, nearest
 

@@ -36,7 +36,7 @@ def expected(values: list[Any], keys: list[int], window: int, least: int, left: 
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-@pytest.mark.parametrize("longest", [1, 7, 300])
+@pytest.mark.parametrize("longest", [1, 14, 15, 300])
 def test_least_values(longest: int, groups: int) -> None:
     values = gaps(longest)
     keys = [int(key) for key in RANDOM.integers(0, groups, ROWS)]
@@ -52,7 +52,7 @@ def test_least_values(longest: int, groups: int) -> None:
                 assert results["m"].is_null().to_pylist() == [one is None for one in truth]
 
 
-@pytest.mark.parametrize("longest", [1, 7, 300])
+@pytest.mark.parametrize("longest", [1, 14, 15, 300])
 def test_least_values_of_time_windows(longest: int) -> None:
     values = gaps(longest)
     table = pa.table({"t": range(ROWS), "x": pa.array(values, pa.float64())})

@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import slidefold as sf
+from slidefold.errors import ValueTypeError
 from tests.support.arrivals import assert_rows
 
 SCHEMA = pa.schema(
@@ -261,3 +263,53 @@ def test_a_question_at_the_watermark_before_its_own_time(time: int) -> None:
     live.feed(events)
     expected = definition.run(events, at=pa.table({"t": [time]}))["s"].to_pylist()
     assert [live.ask({"t": time})["s"]] == expected
+
+
+@pytest.mark.parametrize("emit", ["arrival", "final", "change", "revise"])
+def test_a_time_with_a_fraction_is_refused_and_not_cut(emit: str) -> None:
+    schema = pa.schema({"t": pa.int64(), "x": pa.int64()})
+    definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(3)))
+    live = definition.live(lateness=0, emit=emit, id="x" if emit == "revise" else (), schema=schema)
+    for row, name in (({"t": 2.5, "x": 1}, "t"), ({"t": 2, "x": 1.5}, "x")):
+        with pytest.raises(ValueTypeError, match=f"the field '{name}' must be .*, got [12].5"):
+            live.push(row)
+    assert live.rows == 0
+
+
+@pytest.mark.parametrize("emit", ["arrival", "final"])
+def test_names_with_a_nul_in_formulas(emit: str) -> None:
+    columns: Any = {
+        "s\0t": sf.col("x\0y") + sf.sum("x\0y").over(sf.time(3)),
+        "s": sf.count().over(2),
+    }
+    definition = sf.rolling(on="t", columns=columns)
+    rows = [{"t": 1, "x\0y": 3}, {"t": 2, "x\0y": 4}]
+    pushing, feeding = (definition.live(lateness=0, emit=emit) for _ in range(2))
+    pushed = [pushing.push(row) for row in rows]
+    if emit == "final":
+        pushed = [row for due in pushed for row in due]
+    fed = feeding.feed(pa.Table.from_pylist(rows))
+    assert [row["s\0t"] for row in pushed] == [6, 11] == fed["s\0t"].to_pylist()
+    assert pushing.ask({"x\0y": 10}) == {"s\0t": 17, "s": 2}
+
+
+@pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
+def test_questions_at_the_watermark_see_what_their_windows_hold(closed: str) -> None:
+    """Rows at the watermark have passed, and the rows before them may be needed once more."""
+    columns: Any = {
+        "s": sf.sum("x").over(sf.time(3, closed=closed)),
+        "all": sf.sum("x").over("lifetime"),
+    }
+    if closed in ("left", "right"):
+        columns["n"] = sf.collect("x").over(sf.rows(2, closed=closed))
+    definition = sf.rolling(on="t", columns=columns)
+    table = pa.table({"t": [1, 2, 3, 5, 5, 6, 9], "x": [1, 2, 4, 8, 16, 32, 64]})
+    for count in range(1, len(table) + 1):
+        events = table.slice(0, count)
+        live = definition.live(lateness=0)
+        for time in dict.fromkeys(events["t"].to_pylist()):
+            live.feed(events.filter(pc.field("t") == time))
+        at = events["t"][count - 1].as_py()
+        (expected,) = definition.run(events, at=pa.table({"t": [at]})).to_pylist()
+        assert live.watermark == at
+        assert {"t": at, **live.ask({"t": at})} == expected

@@ -46,6 +46,29 @@ DEFINITIONS = (
     sf.rolling(on="t", by="k", every=sf.time(10), s=sf.sum("x").over(sf.time(25))),
     sf.rolling(on="t", by="k", every=4, order="id", s=sf.collect("id").over(3)),
     sf.rolling(on="t", by="k", every="window", s=sf.sum("x").over(sf.session(6))),
+    # One of each kind of window.
+    sf.rolling(
+        on="t",
+        by="k",
+        order="id",
+        text=sf.concat("k").over(sf.time(40)),
+        earlier=sf.sum("x").over(sf.time(20, delay=9)),
+        middle=sf.median("x").over(sf.time(30)),
+        three=sf.collect("id").over(3),
+        run=sf.max_by("id", "x").over(sf.session(6)),
+        marked=sf.sum("x").over(sf.punctuated("mark")),
+        walked=sf.sum("x").over(sf.delta(12, on="t")),
+        all=sf.sum("x").over("lifetime"),
+    ),
+    sf.rolling(
+        on="t",
+        by="k",
+        every=sf.time(10),
+        fill=True,
+        order="id",
+        s=sf.sum("x").over(sf.time(7)),
+        three=sf.collect("id").over(3),
+    ),
 )
 
 CASES: tuple[tuple[sf.Rolling, str, tuple[str, ...]], ...] = (
@@ -56,6 +79,7 @@ CASES: tuple[tuple[sf.Rolling, str, tuple[str, ...]], ...] = (
     (DEFINITIONS[4], "revise", ()),
     (DEFINITIONS[0], "change", ()),
     (DEFINITIONS[4], "change", ()),
+    *((DEFINITIONS[7], emit, ("id",)) for emit in ("arrival", "change", "revise")),
 )
 
 

@@ -15,8 +15,8 @@ from slidefold.algorithms import REGISTRY
 from slidefold.cli.guard import guarded
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
+from slidefold.definition.arguments import rolling
 from slidefold.definition.operators import BUILT_IN, Operator, QuantileOperator
-from slidefold.definition.rolling import rolling
 from slidefold.errors import PairError, SlidefoldError, UsageError, nearest
 from slidefold.planner import ORDER_ALGORITHM
 

@@ -103,7 +103,7 @@ class Layout:
         for leaf in self.definition.leaves:
             if self.mode[leaf.path] == "whole":
                 continue
-            # Segments are in many middles: what all partitions say of one is merged once.
+            # Segments are in many middles: the parts of one from all partitions are merged once.
             known: dict[int, Part] = {}
             for chunk, segments in enumerate(wanted[leaf.path]):
                 for segment in segments:

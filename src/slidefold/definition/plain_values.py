@@ -17,8 +17,9 @@ from slidefold.definition.operators import (
     StructOperator,
     UserOperator,
 )
-from slidefold.definition.windows import WindowKind
+from slidefold.definition.windows import KINDS, WindowKind
 from slidefold.definition.windows.durations import duration_text
+from slidefold.errors import DefinitionError
 
 if TYPE_CHECKING:
     from slidefold.definition.rolling import Rolling
@@ -131,7 +132,10 @@ def _where_out(operator: Operator) -> dict[str, str]:
 
 
 def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
-    saved: dict[str, Any] = {"kind": type(window).__name__.lower()}
+    kind = next((name for name, kind in KINDS.items() if type(window) is kind), None)
+    if kind is None:
+        raise DefinitionError(f"{window} cannot be written to a file: add its class to KINDS")
+    saved: dict[str, Any] = {"kind": kind}
     default = "left" if window.ahead else default
     for field in fields(window):  # type: ignore[arg-type]
         if not field.compare:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from slidefold.definition.rolling import Rolling
 from slidefold.live.changes import changed_results, last_columns
 from slidefold.live.lateness import times_of
+from slidefold.live.metadata import require_side
 from slidefold.live.native import Emitted, Native, nothing_to_settle
 from slidefold.live.program import Program, restored
 from slidefold.live.revisions import (
@@ -16,11 +17,12 @@ from slidefold.live.revisions import (
     newer_ends,
 )
 from slidefold.live.row_modes import LastResults
-from slidefold.live.side import require_side
 
 
 class NativeEnds(Native):
     """`every=` with `emit="final"`: results at ends that the watermark has passed."""
+
+    waits = True
 
     def ends(self, found: Any) -> dict[str, Any]:
         """Return the keys and bounds of results."""
@@ -35,8 +37,9 @@ class NativeEnds(Native):
 
     def emitted(self, rows: Any, first: int, late: Any, numbers: Any, features: Any) -> Emitted:
         """Return the results that are ready."""
-        ends = self.ends(numbers)
-        return self.paired(pa.table({**ends, **self.complete(ends, features)}))
+        ends = pa.table(self.ends(numbers))
+        self.require_fit(ends)
+        return self.paired(self.joined(ends, features))
 
     def paired(self, results: Any) -> Emitted:
         """Return what comes out of the results that are ready."""
@@ -88,6 +91,7 @@ class NativeChangedEnds(LastResults, NativeEnds):
 class NativeRevisedEnds(NativeEnds):
     """`every=` with `emit="revise"`: each end that a batch changes."""
 
+    waits = False
     sided = True
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:

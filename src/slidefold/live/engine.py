@@ -18,11 +18,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.end_modes import ENDS
 from slidefold.live.lateness import judge, past_rows
-from slidefold.live.native import Native
-from slidefold.live.program import compile_program
-from slidefold.live.revisions import REVISION
-from slidefold.live.row_modes import MODES
-from slidefold.live.side import (
+from slidefold.live.metadata import (
     Side,
     has_null,
     read_past,
@@ -30,6 +26,10 @@ from slidefold.live.side import (
     write_past,
     write_side,
 )
+from slidefold.live.native import Native
+from slidefold.live.program import compile_program
+from slidefold.live.revisions import REVISION
+from slidefold.live.row_modes import MODES
 
 EMITS = ("final", "arrival", "revise", "change")
 
@@ -180,13 +180,25 @@ class Engine:
             late = judge(rows.take(pa.array(places)), self.definition.on, before)[1]
         return self._written(results), late
 
+    def begin(self, history: Any, watermark: int | None) -> None:
+        """Take rows from before the first batch, up to the watermark; none of them comes out.
+
+        The last results of "change" are those of the history. For "revise" nothing has come out
+        yet, so that the first result of an end has revision 0.
+        """
+        rows = self.read(history)
+        if self.emit == "revise":
+            self.native.fill(rows, watermark)
+        else:
+            self.native.take(rows, watermark)
+
     def horizon(self, watermark: int | None = None) -> int | None:
         """Return a time up to which no row is needed any more, or None if it is unknown.
 
         It depends on the last watermark taken; the argument is ignored.
         """
         if self.native.keeps_past:
-            return None  # what is left of older rows is not in the rows
+            return None  # the folds of older rows are not in the rows
         return self.native.horizon()
 
     def next_due(self) -> int | None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any
 
 import pyarrow as pa
 
 from slidefold.definition.rolling import Rolling
-from slidefold.errors import ColumnError, DataError, ValueTypeError, nearest
+from slidefold.errors import (
+    ColumnError,
+    DataError,
+    ResultOverflowError,
+    ValueTypeError,
+    nearest,
+)
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
 from slidefold.live.native import Native, capsule
@@ -66,7 +73,7 @@ class Events:
         asked = [name for name in definition.row_columns if name != definition.on]
         derived = dict(definition.derived)
         for leaf in definition.leaves:
-            own = leaf.operator.own  # what is read at the row that asks, such as by rank
+            own = leaf.operator.own  # the column of the asking row that rank and others read
             if own:
                 asked += derived[own].columns() if own in derived else [own]
         self.needed = tuple(dict.fromkeys((*definition.by, *walked, *asked)))  # of a question
@@ -107,8 +114,11 @@ class Events:
         first = core.seen
         late, numbers = core.push(tuple([row[name] for name in self.inputs]), lateness)
         final = isinstance(native, NativeFinal)
+        overflows = final and core.overflows is not None
         try:
-            if not final:
+            if overflows:
+                found = []
+            elif not final:
                 found = self._results([row] if numbers else [])
             else:
                 # The caller may change its event later, so that what waits is a copy.
@@ -117,9 +127,17 @@ class Events:
                 rows = [mine if number == first else known(number) for number in numbers]
                 found = self._results(rows)
                 found = [{**each, **new} for each, new in zip(rows, found, strict=True)]
+        except ResultOverflowError:
+            core.undo()
+            if not final:
+                raise
+            overflows = True
         except BaseException:
             core.undo()
             raise
+        if overflows:  # tables report it
+            core.undo()
+            return self._by_table(row, lateness, raising)
         core.commit()
         if isinstance(native, NativeFinal):
             if not late:
@@ -170,6 +188,8 @@ class Events:
         for field in self.engine.schema:
             values = [row.get(field.name) for row in rows]
             try:
+                if pa.types.is_integer(field.type):  # Arrow would cut off fractions
+                    values = [None if value is None else index(value) for value in values]
                 columns.append(pa.array(values, field.type))
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 wrong = next(v for v in values if v is not None)

@@ -125,7 +125,8 @@ class Live:
 
         Rows at or before the current watermark are late. Then the watermark moves to the newest
         time minus the lateness. If this raises, no row was taken. After `finish` it raises a
-        `DataError`.
+        `DataError`. If a result of an earlier row does not fit in 64 bits, a `ResultOverflowError`
+        is raised once: from the next call on, that result is null.
         """
         if self._finished:
             raise DataError(_FINISHED)
@@ -206,7 +207,7 @@ class Live:
         `rows` has the key columns and, where it differs from the newest time, the time column. A
         dict gives a dict and a list of dicts a list, both of the new columns; a table gives a table
         of its kind with the new columns appended. With `include=True` each row is a whole event and
-        counts as if it had just arrived. Times at or before the watermark are refused.
+        counts as if it had just arrived. Times before the watermark are refused.
 
         >>> import slidefold as sf
         >>> live = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(10))).live(lateness=3)

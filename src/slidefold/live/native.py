@@ -19,18 +19,20 @@ from slidefold.definition.expressions import Compiled
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.errors import StateError
+from slidefold.errors import ResultOverflowError, StateError
 from slidefold.live.carried import Carried
 from slidefold.live.lateness import OLDEST, times_of
+from slidefold.live.overflows import Overflows, columns_that_fit
 from slidefold.live.program import Program, columns_of, restored
 
-# What comes out, and a function that completes the step once nothing can fail.
+# The output, and a function that completes the step once nothing can fail.
 Emitted = tuple[Any, Callable[[], None]]
 
 
 class Native:
     """The core with a compiled definition, and what all modes have in common."""
 
+    waits = False  # whether results are those of rows that were accepted earlier
     sided = False  # whether a saved state needs more than rows: `side` and `fill_side`
     result: Any = None  # the schema of results, once it is known
 
@@ -42,6 +44,8 @@ class Native:
         self.formulas = self._formulas()
         self.clock, _ = counted(definition.on, pa.array([], empty.schema.field(definition.on).type))
         self.carried = Carried(empty)
+        when = definition.on if definition.slide is None else "window_end"
+        self.overflows = Overflows(when, definition.by)
 
     def _formulas(self) -> Compiled | None:
         """Return the program that makes columns of rows and results; None if there is none."""
@@ -70,9 +74,26 @@ class Native:
         made = formulas.columns(pa.table({**read, **features}))
         return {name: made.get(name, features.get(name)) for name in self.names}
 
+    def completed(self, rows: Any, features: dict[str, Any]) -> dict[str, Any]:
+        """Do the same for results that come out; `overflows` decides about those that overflow."""
+        formulas = self.formulas
+        if formulas is None or not self.waits:
+            return self.complete(rows, features)
+        read = {name: rows[name] for name in self.definition.row_columns}
+        made, places, reason = columns_that_fit(formulas, pa.table({**read, **features}))
+        if places:
+            self.overflows.report(rows, np.array(places), reason)
+        return {name: made.get(name, features.get(name)) for name in self.names}
+
+    def require_fit(self, rows: Any) -> None:
+        """Report results of the core that do not fit; `rows` are those of the last results."""
+        if self.core.overflows is not None:
+            column, sentence, places = self.core.overflows
+            self.overflows.report(rows, places, f"the column {column!r}: {sentence}")
+
     def joined(self, rows: Any, features: dict[str, Any], result: Any = None) -> Any:
         """Return a table of rows and the columns of the definition."""
-        return _with(rows, self.complete(rows, features), result)
+        return _with(rows, self.completed(rows, features), result)
 
     # ---- what an engine asks
 
@@ -122,6 +143,41 @@ class Native:
 
     def feed(self, rows: Any, watermark: int | None, lateness: int | None) -> tuple[Any, Any]:
         """Do the same; also return the places of late rows, or None."""
+        reported = self.overflows.reported
+        try:
+            return self._feed(rows, watermark, lateness)
+        except ResultOverflowError as error:
+            now, self.overflows.reported = self.overflows.reported, reported
+            if now == reported or (
+                len(rows) and self._fits(self._moved(rows, watermark, lateness))
+            ):
+                raise  # the rows cause it themselves
+            self.overflows.reported = now
+            raise ResultOverflowError(
+                f"{error.sentence}; this call has changed nothing, and the next one gives null "
+                "there"
+            ) from None
+
+    def _moved(self, rows: Any, watermark: int | None, lateness: int | None) -> int | None:
+        """Return the watermark that rows move it to."""
+        if lateness is None:
+            return watermark
+        times = times_of(rows.filter(rows[self.definition.on].is_valid()), self.definition.on)
+        return max(int(times.max()) - lateness, OLDEST) if len(times) else watermark
+
+    def _fits(self, watermark: int | None) -> bool:
+        """Tell whether the watermark could move without new rows; change nothing."""
+        empty, first = self.empty, self.core.seen
+        late, numbers, found = self.core.feed(capsule(empty), watermark, None)
+        try:
+            self.emitted(empty, first, late, numbers, self.features(found))
+        except ResultOverflowError:
+            return False
+        finally:
+            self.core.undo()
+        return True
+
+    def _feed(self, rows: Any, watermark: int | None, lateness: int | None) -> tuple[Any, Any]:
         core, first = self.core, self.core.seen
         late, numbers, found = core.feed(capsule(rows), watermark, lateness)
         try:

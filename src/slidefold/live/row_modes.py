@@ -15,6 +15,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.live.changes import changed_results, last_columns, peer_order
 from slidefold.live.lateness import times_of
+from slidefold.live.metadata import require_side
 from slidefold.live.native import Emitted, Native, nothing_to_settle
 from slidefold.live.program import Program
 from slidefold.live.revisions import (
@@ -24,17 +25,20 @@ from slidefold.live.revisions import (
     newer_results,
     numbers_of,
 )
-from slidefold.live.side import require_side
 
 
 class NativeFinal(Native):
     """`emit="final"`: rows come out once, when the watermark has passed them."""
 
+    waits = True
+
     def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the rows that have become final."""
         carried, added = self.carried, self.carried.add(first, rows, late)
         try:
-            found = self.paired(carried.find(numbers), features)
+            due = carried.find(numbers)
+            self.require_fit(due)
+            found = self.paired(due, features)
         except BaseException:
             if added:
                 carried.drop_last()

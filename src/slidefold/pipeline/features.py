@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from slidefold.definition.arguments import rolling
 from slidefold.definition.files import read
 from slidefold.definition.formula import Formula
 from slidefold.definition.lowering import inlined
 from slidefold.definition.operators import count
-from slidefold.definition.rolling import Rolling, rolling
+from slidefold.definition.rolling import Rolling
 from slidefold.errors import SlidefoldError, nearest
 from slidefold.pipeline.tables import Mistakes
 

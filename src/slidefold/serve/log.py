@@ -131,7 +131,7 @@ class Log:
                 view = view[os.write(self._file, view) :]
             os.fsync(self._file)
         except OSError:
-            # What is there of them must not be read later.
+            # The part of them that was written must not be read later.
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, self._size, os.SEEK_SET)
             raise

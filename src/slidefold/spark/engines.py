@@ -29,7 +29,11 @@ def maker_of(
 
     def one_by_one(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
         engine = fresh()
-        for entry in logged:
+        # A history comes in any number of packets, in any order: it is one batch.
+        history = [entry.rows for entry in logged if entry.history]
+        if history:
+            engine.begin(pa.concat_tables(history), logged[0].judged)
+        for entry in logged[len(history) :]:
             if entry.snapshot:
                 rows, judged = entry.rows, entry.judged
                 engine = Engine.rebuild(definition, schema, emit, id, rows, judged)

@@ -13,7 +13,7 @@ Invariants. (I1) Every version from `oldest` to the head's has an entry and a ma
 attempts at one version never have the same token, so equal tokens at a version mean equal entries
 up to it. (I3) `rows` of the head is the sum of the marks' rows. (I4) The rows of an appended entry
 are newer than the watermark of its mark. Those of a snapshot need not be; no engine catches up from
-before a compaction, since the older entries are gone.
+before a compaction, since the older entries are gone. Rows of a history are all at or before it.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class Logged:
     rows: Any
     judged: int | None
     snapshot: bool  # all rows that the engine held, not only new ones
+    history: bool = False  # rows from before the stream, which have no results of their own
 
 
 class Store(Protocol):
@@ -237,7 +238,8 @@ class Log:
             tables.append(pa.Table.from_batches([batch]))
             following = self.mark(version + 1)
             if following is None or _batch(following) != _batch(mark):
-                yield Logged(pa.concat_tables(tables), mark.judged, False)
+                history = mark.judged is not None and mark.newest <= mark.judged
+                yield Logged(pa.concat_tables(tables), mark.judged, False, history)
                 tables = []
 
     def evict(self, horizon: int | None) -> int:

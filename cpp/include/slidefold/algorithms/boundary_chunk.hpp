@@ -25,9 +25,9 @@ inline std::size_t optimal_chunk_rows(std::size_t range, std::size_t slide) {
 }
 
 // Theorem 2: the same for a window of time, all three times in one unit. The paper prints the extra
-// time that a tail gives as C = s(r mod s) + 1 T_u, which is no time if s is the slide. Read as the
-// unit, seconds, it is what the inequality behind the theorem asks for:
-// (b - 1) T_u <= (floor(r/s) + 1 - b)(s + T_u) + C, with C = r mod s + T_u.
+// time that a tail gives as C = s(r mod s) + 1 T_u, which is not a time if s is the slide. Read as
+// the unit, seconds, it is what the inequality behind the theorem asks for: (b - 1) T_u <=
+// (floor(r/s) + 1 - b)(s + T_u) + C, with C = r mod s + T_u.
 inline std::size_t optimal_chunk_time(double range, double slide, double combine_time) {
   const double slices = std::max(std::floor(range / slide), 1.0);
   const double tail = std::max(range - slices * slide, 0.0);

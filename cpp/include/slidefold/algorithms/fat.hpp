@@ -1,7 +1,7 @@
 // Fat: a perfect binary tree over a fixed number of slots, flat in one array.
 //
 // Layout: c slots, a power of two; node 1 is the root, the children of node h are 2h and 2h+1, slot
-//   i is node c+i. A byte a node: filled (else it is the neutral marker, which needs no combine)
+//   i is node c+i. A byte per node: filled (else it is the neutral marker, which needs no combine)
 //   and stale (a slot below was written and this node not yet repaired).
 // Invariants: I1 c is a power of two and there are 2c nodes, node 0 unused. I2 above a stale node
 //   all are stale; a slot never is. I3 an inner node that is not stale is filled iff one of its

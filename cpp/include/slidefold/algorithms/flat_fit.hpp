@@ -7,7 +7,7 @@
 // Invariants: I1 the buffer has the window's length. I2 the stretch at p ends at some q,
 //   p < q <= E. I3 stretches are nested: none ends within a younger one. I4 agg = v_p * .. *
 //   v_{q-1}.
-// Cost: insert 0, evict 0, query at most n-1. Amortised 3 combines a slide when each slide of a
+// Cost: insert 0, evict 0, query at most n-1. Amortised 3 combines per slide when each slide of a
 // full
 //   window is queried: one query in n+1 walks the whole window, the others take 2. Amortised O(1)
 //   a step in any interleaving. n states, n ends and the stack.

@@ -9,9 +9,9 @@
 //   `values`, which is used in the same way.
 //   A window that grows flips at 2, 4, 8, .. rows, and one that drains at most once more.
 // Invariants: I1 the combines are those of algorithms/daba_lite.hpp, with the same arguments. Some
-//   are made at another time: a full window shrinks once a row, not twice in one half of a cycle
+//   are made at another time: a full window shrinks once per row, not twice in one half of a cycle
 //   and never in the other; one that grows or drains shrinks all at the flip.
-// Cost: 4 combines a row; n states, and n/2 for rows that are kept.
+// Cost: 4 combines per row; n states, and n/2 for rows that are kept.
 // Paper: daba-in-order, section 6.
 #pragma once
 

@@ -3,7 +3,7 @@
 // Layout: row i sees the rows lo[i] to hi[i], hi excluded. Groups lie one after the other.
 // Invariants: I1 lo and hi never decrease. I2 lo[i] <= hi[i].
 // Cost: time_frames O(rows); fold_frames each row in and out of the algorithm once, however long
-//   the frames are, and rows that no frame holds not at all. fold_two_stacks 3 combines a row and
+//   the frames are, and rows that no frame holds not at all. fold_two_stacks 3 combines per row and
 //   as many states as the longest frame at a flip; fold_invertible 2 steps a row and one state.
 // Paper: none; the algorithm that folds has its own.
 #pragma once
@@ -28,7 +28,7 @@ struct TimeReach {
 // The first row from `from` on whose time is not before `since`.
 inline std::size_t first_since(const std::int64_t* times, std::size_t from, std::size_t end,
                                std::int64_t since) {
-  // How far is a guess that fails about once a row; counting four at a time does not guess.
+  // How far is a guess that fails about once per row; counting four at a time does not guess.
   while (from + 4 <= end) {
     const std::size_t passed = static_cast<std::size_t>(times[from] < since) +
                                (times[from + 1] < since) + (times[from + 2] < since) +

@@ -9,7 +9,7 @@
 //   is asked for moves by at most one place, and so does the finger, at O(log64 rows) a place.
 //   Sorting comes first, at O(rows).
 //   Frames of a few rows are sorted arrays instead, without ranks.
-// Paper: none; the median is no monoid.
+// Paper: none; the median is not a monoid.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 //
 // Layout: `lift(row)` gives a row's state, `emit(row, state)` takes the fold of the last `window`
 //   rows; rows before the window is full see what is there.
-// Invariants: emit is called once a row, in order.
+// Invariants: emit is called once per row, in order.
 // Cost: the algorithm's own.
 // Paper: daba-in-order, section 7 (static windows; fill and drain).
 #pragma once

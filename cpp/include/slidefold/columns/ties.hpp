@@ -1,7 +1,7 @@
 // Rows of equal time, put in order where they stand.
 //
 // Layout: the places of all rows that have peers, and where each run of peers starts among them.
-//   They are sorted run by run by one key; what is still equal are shorter runs for the next key.
+//   They are sorted run by run by one key; rows still equal form shorter runs for the next key.
 // Invariants: I1 a run has two rows or more. I2 the sort is stable.
 // Cost: one pass over the times, and O(n log n) in the rows of each run; rows without peers are not
 //   looked at again.
@@ -36,10 +36,20 @@ inline TiedRows find_ties(const SortedTimes& sorted) {
       const std::size_t rows = std::min(end - 1 - begin, kPollRows);
       block.resize(std::max(block.size(), rows));
       std::size_t count = 0;
-      for (std::size_t i = 0; i < rows; ++i) {
-        block[count] = static_cast<std::uint32_t>(begin + i);
-        count += times[begin + i] == times[begin + i + 1];
+      const auto look = [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) {
+          block[count] = static_cast<std::uint32_t>(begin + i);
+          count += times[begin + i] == times[begin + i + 1];
+        }
+      };
+      // Few rows have peers, and most eights of them none.
+      std::size_t i = 0;
+      for (; i + 8 <= rows; i += 8) {
+        bool equal = false;
+        for (std::size_t j = i; j < i + 8; ++j) equal |= times[begin + j] == times[begin + j + 1];
+        if (equal) look(i, i + 8);
       }
+      look(i, rows);
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t row = block[i];
         if (row + 1 != after) {

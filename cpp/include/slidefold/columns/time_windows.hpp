@@ -8,7 +8,8 @@
 // Invariants: I1 frames never decrease, and a frame of row i starts at i or before. I2 the combines
 //   are those of fold_two_stacks over the same frames, with the same arguments. I3 before row i is
 //   folded, flip_ > i, or flip_ == i and its window is next_base_ to next_end_.
-// Cost: 3 combines a row, in two chains that overlap: a sum of one window takes half the time that
+// Cost: 3 combines per row, in two chains that overlap: a sum of one window takes half the time
+// that
 //   fold_two_stacks takes, a std a third less. Each column as many states as twice its longest
 //   frame.
 // Paper: daba-in-order, section 4.

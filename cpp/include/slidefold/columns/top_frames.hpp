@@ -7,7 +7,7 @@
 // Invariants: I1 lo and hi never decrease. I2 the list `back` is that of the rows from `at` to
 //   `flipped`, `front` that of the rows from `flipped` to `to`.
 // Cost: a row that is among the k largest where it is inserted moves at most k values, any other
-//   none; a result merges k. 24 bytes a row of the longest frame, whatever k is.
+//   none; a result merges k. 24 bytes per row of the longest frame, whatever k is.
 // Paper: none; daba-in-order, section 4, for the flips.
 #pragma once
 

@@ -9,7 +9,7 @@
 // Invariants: I1 before step i of a block, the suffix folds from row i+1 of the block before are in
 //   the array, and the slot that step i writes is free. I2 the combines are those of
 //   algorithms/two_stacks_lite.hpp, with the same arguments, but for folds that no row sees.
-// Cost: 3 combines a row; `window` states, which the next column or group uses again.
+// Cost: 3 combines per row; `window` states, which the next column or group uses again.
 // Paper: daba-in-order, section 4.
 #pragma once
 

@@ -8,7 +8,7 @@
 //   end.
 // Invariants: I1 starts never decrease. I2 the window of row i starts at i or before. I3 each run
 //   of peers is told once, in the block in which it ends.
-// Cost: O(rows) a window; six take 3.5x the time of one. Four bytes a row of a block and window.
+// Cost: O(rows) per window; six take 3.5x the time of one. 4 bytes per row of a block, per window.
 // Paper: none.
 #pragma once
 

@@ -214,7 +214,7 @@ class Answers {
     }
   }
 
-  // The upper end goes on to the next leaf; what is left of its own leaf goes into back.
+  // The upper end goes on to the next leaf; the rest of its own leaf goes into back.
   void cross(std::byte* block, std::size_t w, Cursor& cursor, std::int32_t up) {
     const auto& parts = layout_.parts(w);
     if (cursor.lower == cursor.upper) {

@@ -144,7 +144,7 @@ class Arrivals {
     pending_.add(std::move(rows));
   }
 
-  // What was inserted stays; rows that no window after the watermark needs go.
+  // Inserted rows stay; rows that no window after the watermark needs go.
   void commit(const Time* watermark) {
     for (const auto& [slot, end] : last_ends_) past_of(slot).last_end = end;
     last_ends_.clear();
@@ -562,15 +562,23 @@ class Arrivals {
       const auto* rule = std::get_if<TimeRule>(&window.rule);
       if (rule != nullptr && !rule->empty() && oldest >= before(watermark, rule->oldest)) return;
     }
-    const Place passed = ends_.behind(store, watermark);
-    const std::uint64_t m = stores_.trees().rank(store, passed);
+    // Ends without rows behind the last one may still be filled in. Their time windows are empty;
+    // other windows look back from there.
+    const Time back = std::min(watermark, last_end(slot).value_or(watermark));
+    const std::uint64_t m = stores_.trees().rank(store, ends_.behind(store, watermark));
+    const std::uint64_t seen =
+        back == watermark ? m : stores_.trees().rank(store, ends_.behind(store, back));
     std::uint64_t needed = m;
     for (const Window& window : program_.windows) {
       if (needed == 0) break;
-      needed = std::min(
-          needed,
-          std::visit([&](auto rule) { return ends_.needed_from(store, rule, watermark, m); },
-                     window.rule));
+      const bool in_time = std::holds_alternative<TimeRule>(window.rule);
+      needed =
+          std::min(needed, std::visit(
+                               [&](auto rule) {
+                                 return ends_.needed_from(store, rule, in_time ? watermark : back,
+                                                          in_time ? m : seen);
+                               },
+                               window.rule));
     }
     needed = std::min(needed, store.answered);
     needed -= needed % multiple_;

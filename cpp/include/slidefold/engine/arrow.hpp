@@ -1,6 +1,7 @@
 // Columns of the Arrow C data interface as words, and words as such columns.
 //
-// Layout: the two structs of the interface, and a Type: what an Arrow format says of a column, and
+// Layout: the two structs of the interface, and a Type: the contents of a column by its Arrow
+// format, and
 //   how its values become words. Numbers, times and truths are words themselves; strings, bytes,
 //   decimals of more than 18 digits and nested values are addresses of texts in a pool.
 // Invariants: I1 a value, read and written again, is the same. I2 nothing is read outside of the

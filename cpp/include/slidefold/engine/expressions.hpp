@@ -301,7 +301,7 @@ struct Modulo {
 struct Log {
   double operator()(double a) const { return std::log(a); }
 };
-// What is left of a value after some half-lives.
+// The rest of a value after some half-lives.
 struct Fade {
   double operator()(double a, double b) const { return a * std::exp2(-b); }
 };

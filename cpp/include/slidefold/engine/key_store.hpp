@@ -12,7 +12,7 @@
 
 namespace slidefold::engine {
 
-// What is left of a key's rows that have gone: the folds of lifetime windows, and where results
+// Remains of a key's rows that have gone: the folds of lifetime windows, and where results
 // were last, if ends without rows are to be filled in.
 struct Past {
   std::uint64_t rows = 0;
@@ -27,7 +27,7 @@ struct KeyStore : Tree {
   std::uint64_t passed = 0;  // where windows are closed: the rows that have been looked at
 };
 
-// What is to be known of a window's cursor when a row comes late.
+// The facts about a window's cursor that matter when a row comes late.
 struct WindowTraits {
   bool by_rank_or_time = true;  // a row between the ends is inside, whatever it holds
 };

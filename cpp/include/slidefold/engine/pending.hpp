@@ -2,8 +2,8 @@
 //
 // Layout: sorted runs, the longest first, each less than half as long as the one before it; rows
 //   leave a run in front.
-// Invariants: I1 a run is sorted by time and number. I2 what is left of a run is more than twice
-//   what is left of the next, or was when that came. I3 size is the number of rows.
+// Invariants: I1 a run is sorted by time and number. I2 the rest of a run is more than twice as
+//   long as the rest of the next, or was when that came. I3 size is the number of rows.
 // Cost: a row O(log n) amortised, in moves from one array to another;
 //   m rows that become final O(m + log n runs).
 // Paper: none; runs that merge when they are of one size, as in a log-structured merge tree.
@@ -76,7 +76,7 @@ class Pending {
     }
     size_ -= found.size();
     std::erase_if(runs_, [](const Run& run) { return run.left() == 0; });
-    for (Run& run : runs_) {  // what has left gives its room back
+    for (Run& run : runs_) {  // rows that have left give their room back
       if (2 * run.first < run.rows.size()) continue;
       run = {std::vector<Waiting>(run.begin(), run.end()), 0};
     }

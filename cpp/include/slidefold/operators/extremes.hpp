@@ -25,7 +25,7 @@ namespace slidefold {
 enum class Extreme { kMin, kMax };
 
 // An integer in the order of the float: negative floats, whose bits count backwards, are flipped.
-// What is then beyond an infinity is a NaN. Telling so by integers takes no branch, and a tenth
+// A value beyond an infinity is then a NaN. Telling so by integers takes no branch, and a tenth
 // less time in a column's max than comparing the float with itself.
 inline std::int64_t ordered(double value) {
   using Limits = std::numeric_limits<double>;

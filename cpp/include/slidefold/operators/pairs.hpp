@@ -204,7 +204,7 @@ struct DecayedMean {
   State combine(const State& older, const State& newer) const {
     if (older.weight == 0) return newer;
     if (newer.weight == 0) return older;
-    // Equal infinities are no distance apart; their difference would be NaN.
+    // The distance of equal infinities is 0; their difference would be NaN.
     const double ahead = newer.newest == older.newest ? 0 : distance(newer.newest, older.newest);
     const double faded = ahead == 0 ? 1 : std::exp2(-std::abs(ahead) / half_life);
     const bool newer_leads = ahead >= 0;

@@ -101,7 +101,7 @@ struct DecimalSum : Sum<std::int64_t> {
 // The same of decimals that take 128 bits, given as their bytes.
 struct WideDecimalSum {
   static constexpr bool commutative = true, fallible = true, only_lower_fails = true;
-  DecimalSum narrow;  // what it returns
+  DecimalSum narrow;  // the result type
   using In = std::string;
   struct State {
     std::uint64_t low = 0, middle = 0, high = 0;  // 192 bits

@@ -1,6 +1,7 @@
 // State as bytes: one description, `archive(a)`, of what saving writes and loading reads.
 //
-// Layout: numbers little-endian in their own width; a bool is a byte; what has a length begins with
+// Layout: numbers little-endian in their own width; a bool is a byte; values with a length begin
+// with
 //   it, in 64 bits. A type describes itself by a member `archive(a)` that visits its fields; an
 //   operator whose states need it (an erased one, one that validates) by `archive(a, state)`.
 // Invariants: I1 equal states give equal bytes: fields are written, never padding or spare memory.

@@ -7,10 +7,10 @@
 // counts
 //   are those of its children. I3 all leaves have the same depth. I4 every node but the root is at
 //   least a quarter full; an inner root has two children. I5 a node is in the tree or waits, once.
-// Cost: insert, erase and select O(log n); 11 to 32 bytes a key of 64 bits. When fewer than an
+// Cost: insert, erase and select O(log n); 11 to 32 bytes per key of 64 bits. When fewer than an
 // eighth
 //   of the leaves are used, erase builds the tree anew, at O(n): amortised O(1).
-// Paper: none; the order statistics behind median and quantile, which are no monoids.
+// Paper: none; the order statistics behind median and quantile, which are not monoids.
 #pragma once
 
 #include <algorithm>

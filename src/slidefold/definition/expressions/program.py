@@ -97,7 +97,8 @@ class Compiled:
         batch = pa.RecordBatch.from_arrays(arrays, names)
         found = self.evaluator.columns(batch.__arrow_c_array__()[1])
         made = pa.RecordBatch._import_from_c_capsule(*found)
-        return dict(zip(made.schema.names, made.columns, strict=True))
+        # Not the names of the batch, which end at a NUL.
+        return dict(zip(self.types, made.columns, strict=True))
 
     @property
     def _read(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:

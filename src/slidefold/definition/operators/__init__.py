@@ -40,7 +40,7 @@ from slidefold.definition.operators.frequency import (
 from slidefold.definition.operators.logic import all, any, bit_and, bit_or, bit_xor, histogram
 from slidefold.definition.operators.neighbours import change, lag, ratio_change
 from slidefold.definition.operators.order import QuantileOperator, median, quantile
-from slidefold.definition.operators.over import Over
+from slidefold.definition.operators.over_window import Over
 from slidefold.definition.operators.pairs import (
     correlation,
     covariance,

@@ -21,7 +21,7 @@ from slidefold.definition.expressions.nodes import (
     Result,
     require_short,
 )
-from slidefold.definition.operators.over import Over, over, over_each
+from slidefold.definition.operators.over_window import Over, over, over_each
 from slidefold.definition.operators.record import NAMED, RECORDS, Record
 from slidefold.definition.operators.travel import Coding, known_types, spelled, unit_of
 from slidefold.definition.windows import WindowKind

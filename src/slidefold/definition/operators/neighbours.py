@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slidefold.definition.expressions.face import Expression
 from slidefold.definition.expressions.nodes import Call, Column, Literal, Node, Result
 from slidefold.definition.operators.base import Input, Operator, columns_of, whole_of
-from slidefold.definition.operators.over import Over
+from slidefold.definition.operators.over_window import Over
 from slidefold.definition.operators.positional import nth
 from slidefold.definition.operators.record import Record, recorded
 from slidefold.definition.windows import RowsBefore

@@ -37,7 +37,7 @@ from slidefold.definition.windows.durations import nanoseconds, plain_length
 from slidefold.errors import OperatorError, ValueTypeError, WindowError
 
 if TYPE_CHECKING:
-    from slidefold.definition.operators.over import Over
+    from slidefold.definition.operators.over_window import Over
     from slidefold.definition.rolling import Rolling
 
 

@@ -16,7 +16,7 @@ from slidefold.definition.windows.durations import nanoseconds
 from slidefold.errors import DefinitionError
 
 if TYPE_CHECKING:
-    from slidefold.definition.operators.over import Over
+    from slidefold.definition.operators.over_window import Over
     from slidefold.definition.rolling import Rolling
 
 

@@ -7,11 +7,11 @@
 // Cost: bulk_evict amortised O(log m): only the boundary is touched, whole subtrees go to the
 //   deferred free list; O(m) where that leaves a small tree of a large one (node.hpp). bulk_insert
 //   amortised O(log d + m (1 + log(1 + d/m))): the entries are dealt out from the lowest spine node
-//   that covers them, every node on the way is visited once, split once and folded once. What is
-//   younger than all is appended leaf by leaf.
+//   that covers them, every node on the way is visited once, split once and folded once. Entries
+//   younger than all are appended leaf by leaf.
 // Paper: fiba-bulk, sections 4 and 5. The search runs down, not from leaf to leaf, and visits
 //   the same nodes. Boundary nodes are on the left spine afterwards and need only two children,
-//   so neighbours that are no siblings never meet: from the top down each node finds a sibling.
+//   so neighbours that are not siblings never meet: from the top down each node finds a sibling.
 #pragma once
 
 #include <algorithm>

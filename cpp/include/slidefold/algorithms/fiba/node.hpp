@@ -8,8 +8,8 @@
 // Invariants: I1 count <= max_entries() outside an operation. I2 first is 0 in inner nodes. I3
 //   slots without an entry hold nothing that owns memory or objects, unless a transaction is
 //   open. I4 a deferred subtree is reachable from exactly one frame.
-// Cost: defer O(1); a step of reclaiming frees one bottom inner node with its leaves. What is
-//   deferred is reclaimed a step at a time, with splits, merges and bulks. Where nearly all nodes
+// Cost: defer O(1); a step of reclaiming frees one bottom inner node with its leaves. Deferred
+//   nodes are reclaimed a step at a time, with splits, merges and bulks. Where nearly all nodes
 //   wait, they are freed at once: O(m) for the m entries that left, which their insertion has paid.
 // Paper: fiba-out-of-order, sections 3.1 and 3.2; fiba-bulk, section 6 (deferred free list).
 #pragma once
@@ -323,7 +323,7 @@ class Nodes {
     NodeId id;
     std::unique_ptr<std::byte, Release> copy;
   };
-  // What a transaction remembers is no part of a copy.
+  // What a transaction remembers is not part of a copy.
   struct Journal : std::vector<Saved> {
     Journal() = default;
     Journal(const Journal&) : std::vector<Saved>() {}
