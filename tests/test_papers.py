@@ -203,9 +203,11 @@ def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
 def test_generated_trips_have_the_disorder_of_the_paper() -> None:
     events = generators.trips(400_000)
     late = events.distances()
-    assert np.percentile(late, 98.5) <= 9
-    assert late.max() > 0.01 * len(events)
-    assert late.mean() < 56
+    assert np.percentile(late, 99) <= 9
+    assert late.max() > 0.02 * len(events), "150,000 of 8 M"
+    # The bursts scale with the number of events: with all 8 M the mean is about 56.
+    bursts = late[late > 1_000].sum() / len(events)
+    assert 40 <= bursts * 8_000_000 / len(events) <= 75
 
 
 def test_distances_and_window_steps_match_a_loop() -> None:

@@ -18,7 +18,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "a late bulk takes fewer combines than late single inserts",
             fewer > 1,
-            f"{fewer:.1f}x fewer at m = d = {last}",
+            f"single inserts take {fewer:.1f}x the combines at m = d = {last}",
             promised=True,
         )
     ]
@@ -29,7 +29,7 @@ def claims(rows: list[Row]) -> list[Claim]:
             Claim(
                 f"{operator}: a late bulk insert is faster than single inserts",
                 ratio > 1,
-                f"{operator}: {ratio:.1f}x",
+                f"{operator}: single inserts take {ratio:.1f}x as long",
             )
         )
     return found

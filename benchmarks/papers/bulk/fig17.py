@@ -32,7 +32,7 @@ FIGURE = Figure(
     "Bulk FiBA figure 17: bulk evicts, on Spark instead of Flink",
     "FiBA is much faster than the built-in window, and improves with larger bulks.",
     cells,
-    partial(spark.claims, x="m", flat=False),
+    partial(spark.claims, x="m", rising=("slidefold",)),
     partial(spark.charts, x="m", label="rows that leave at once, m"),
     missing=spark.missing,
     remark="A window that slides by m seconds, with one row per second.",

@@ -21,7 +21,7 @@ OPERATOR = "relative_variation"
 SIZES = {
     "smoke": (2_000, (0.01, 1), 1),
     "quick": (200_000, (0.01, 1, 60, 600), 2),
-    "default": (4_000_000, (0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600), 2),
+    "default": (5_000_000, (0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600), 2),
     "full": (32_300_000, (0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600), 3),
 }
 LATENCY = 600  # seconds
@@ -81,18 +81,22 @@ def claims(rows: list[Row]) -> list[Claim]:
     flat = spread(values(speeds_, "ns", side="daba_lite"))
     gain = typical(ratios(speeds_, "million_per_second", "daba_lite", "daba", by="window"))
     slow = {row["side"]: row["max"] for row in where(rows, part="latency")}
-    apart = slow["two_stacks_lite"] / slow["daba_lite"]
+    apart = spread(taken for side, taken in slow.items() if side != "fiba4")
     return [
         Claim(
             "the throughput is about the same for all windows",
             flat <= 4,
             f"DABA Lite within {flat:.1f}x over all windows",
         ),
-        Claim("DABA Lite outperforms DABA", gain >= 1, f"DABA Lite has {gain:.2f}x of DABA"),
+        Claim(
+            "DABA Lite outperforms DABA",
+            gain >= 1,
+            f"DABA Lite typically has {gain:.2f}x the throughput of DABA",
+        ),
         Claim(
             "rare bulk evictions give all in-order algorithms similar slowest rounds",
-            1 / 30 <= apart <= 30,
-            f"the slowest round of Two-Stacks Lite is {apart:.1f}x that of DABA Lite",
+            apart < 10,
+            f"the slowest rounds are within {apart:.1f}x",
         ),
     ]
 

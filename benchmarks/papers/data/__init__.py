@@ -1,6 +1,6 @@
 """The papers' data sets: the user's files if they are there, else a generator of the same shape.
 
-`docs/papers-data.md` describes the files. A folder given as `--data` is searched for
+`docs/papers.md` describes the files. A folder given as `--data` is searched for
 debs2012*.txt, debs2014*.csv and *citibike*.csv (compressed with gzip or not).
 """
 

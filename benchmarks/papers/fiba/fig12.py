@@ -71,6 +71,18 @@ def claims(rows: list[Row]) -> list[Claim]:
                 f"{operator}: {ratio:.1f}x lower at d = 0",
             )
         )
+        far = {row["side"]: row["median"] for row in where(rows, operator=operator, late=True)}
+        ratio = min(far[side] for side in CLASSIC) / min(far[side] for side in FINGERS)
+        similar = 0.5 <= ratio <= 2
+        found.append(
+            Claim(
+                f"{operator}: far out of order finger trees have a lower median than classic ones"
+                if operator == "bloom"
+                else f"{operator}: far out of order both kinds of trees have similar medians",
+                ratio > 1 if operator == "bloom" else similar,
+                f"{operator}: classic trees have {ratio:.1f}x the median far out of order",
+            )
+        )
     return found
 
 

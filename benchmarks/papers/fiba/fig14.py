@@ -53,7 +53,7 @@ def cells(context: Context) -> list[Cell]:
         n = bloom_window if operator == "bloom" else window
         found += [
             Cell({"operator": operator, "small": 2**k}, partial(measured, operator, n, 2**k))
-            for k in range(0, n.bit_length(), step)
+            for k in sorted({*range(0, n.bit_length(), step), n.bit_length() - 1})
         ]
     return found
 

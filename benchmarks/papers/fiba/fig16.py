@@ -32,7 +32,7 @@ FIGURE = Figure(
     "FiBA figure 16: out-of-order data, on Spark instead of Flink",
     "The built-in window does not depend on the distance, and is orders of magnitude slower.",
     cells,
-    partial(spark.claims, x="d"),
+    partial(spark.claims, x="d", least=10, flat=("spark",)),
     partial(spark.charts, x="d", label="distance d (0 at the left)"),
     missing=spark.missing,
     remark="A batch: both sides sort after the shuffle. Windows of 2^13 rows per key, 4 keys.",

@@ -31,7 +31,7 @@ FIGURE = Figure(
     "FiBA figure 17: in-order data, on Spark instead of Flink",
     "The throughput of the built-in window falls linearly with n; the incremental ones are flat.",
     cells,
-    partial(spark.claims, x="n"),
+    partial(spark.claims, x="n", least=10, flat=("slidefold",), falling=("spark",)),
     partial(spark.charts, x="n", label="window size n"),
     missing=spark.missing,
     remark="A batch of 4 keys, windows of n rows.",

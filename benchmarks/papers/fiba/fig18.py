@@ -33,7 +33,7 @@ FIGURE = Figure(
     "FiBA figure 18: slide granularity, on Spark instead of Flink",
     "Slices raise the throughput with coarser slides; the built-in window improves linearly.",
     cells,
-    partial(spark.claims, x="slide", flat=False),
+    partial(spark.claims, x="slide", flat=("without slices",), rising=("slidefold", "spark")),
     partial(spark.charts, x="slide", label="slide in seconds"),
     missing=spark.missing,
     remark="One row per second. Without slices, a result is computed for every row.",

@@ -23,7 +23,7 @@ FIGURE = Figure(
     "PBA figure 5: throughput by slide",
     "With larger slides all algorithms become faster and closer to each other.",
     cells,
-    throughput.claims,
+    throughput.closer,
     partial(throughput.charts, labels={"slide": "slide in rows"}, log=False),
     remark="Where the slide does not divide the range, Two-Stacks, SlickDeque and Recalc hold "
     "one slice less than the range.",

@@ -81,10 +81,22 @@ def claims(rows: list[Row]) -> list[Claim]:
                 f"{operator}: Two-Stacks has a window of {spike['two_stacks']:,} ns",
             )
         )
+        ranges = sorted({row["range"] for row in chosen})
+        if len(ranges) > 1:
+            slow = {n: where(chosen, side="two_stacks", range=n)[0]["max"] for n in ranges}
+            growth = slow[ranges[-1]] / slow[ranges[0]]
+            found.append(
+                Claim(
+                    f"{operator}: the spikes of Two-Stacks grow with the range",
+                    growth >= 1.3,
+                    f"{operator}: the slowest window takes {growth:.1f}x as long at "
+                    f"{ranges[-1] / ranges[0]:g}x the range",
+                )
+            )
         found.append(
             Claim(
-                f"{operator}: PBA has lower spikes than SBA",
-                spike["pba"] < spike["sba"],
+                f"{operator}: PBA has no spikes like those of SBA",
+                2 * spike["pba"] < spike["sba"],
                 f"{operator}: the slowest window takes {spike['pba']:,} ns with PBA and "
                 f"{spike['sba']:,} ns with SBA",
             )

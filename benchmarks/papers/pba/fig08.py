@@ -42,7 +42,7 @@ FIGURE = Figure(
     "PBA figure 8: max over 2^10 rows per plug, on Spark instead of Flink",
     "Throughput rises with the parallelism, and PBA stays well above the built-in window.",
     cells,
-    partial(spark.claims, x="parts", flat=False),
+    partial(spark.claims, x="parts", rising=("slidefold", "spark")),
     partial(spark.charts, x="parts", label="partitions"),
     missing=spark.missing,
     remark="Generated plugs; the number of partitions stands for the parallelism.",

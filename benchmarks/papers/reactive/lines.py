@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.harness import Row
 from benchmarks.papers.figure import Cell, Chart, Context, curves, where
 from benchmarks.papers.reactive import firing
-from benchmarks.papers.rounds import speeds
+from benchmarks.papers.rounds import in_turns
 
 # the largest window, the steps between powers, items, turns
 SIZES = {
@@ -28,6 +28,17 @@ FIXED: dict[str, Bulk] = {
     "m=n/4": lambda n: max(n // 4, 1),
     "m=n": lambda n: n,
 }
+
+
+def speed_of(side: str, taken: int, items: int, firings: int) -> Row:
+    """Return the row of a side: its cost per tuple and per firing."""
+    return {
+        "side": side,
+        "ns": taken / items,
+        "us": taken / items / 1e3,
+        "us_per_firing": taken / firings / 1e3,
+        "million_per_second": 1e3 * items / max(taken, 1),
+    }
 
 
 def cells(
@@ -50,20 +61,19 @@ def cells(
                 m = bulk(n)
                 count = max(few // m, 1)
                 name = side if len(bulks) == 1 else label if len(sides) == 1 else f"{side} {label}"
-                found[name] = (partial(firing, side, operator, n, m, count), count * m)
+                found[name] = (partial(firing, side, operator, n, m, count), count * m, count)
         return found
 
     def measured(operator: str, n: int) -> list[Row]:
         few = min(items, max(2**24 // n, 64)) if "recalc" in sides else items
-        rows = []
-        for name, (run, done) in runs(operator, n, few).items():
-            rows += [{**row, "us": row["ns"] / 1e3} for row in speeds({name: run}, done, turns)]
-        return rows
+        chosen = runs(operator, n, few)
+        best = in_turns({name: run for name, (run, *_) in chosen.items()}, turns)
+        return [speed_of(name, best[name], *chosen[name][1:]) for name in chosen]
 
     def counted(n: int) -> list[Row]:
         return [
             {"side": name, "combines": run(counted=True) / done}
-            for name, (run, done) in runs("max", n, 4 * n).items()
+            for name, (run, done, _) in runs("max", n, 4 * n).items()
         ]
 
     windows = [2**k for k in range(0, top.bit_length(), step)]

@@ -50,12 +50,22 @@ class LateFinger : public Spines<Op, Time> {
 
   // Inserts into the finger's leaf, if t belongs there and there is room.
   bool insert_late(Time t, State& value) {
-    if (late_ == kNoNode || !(low_ < t) || !(t < high_)) return false;
+    if (late_ == kNoNode || !(low_ < t)) return false;
+    if (!(t < high_) && (!Base::kCommutes || !next_leaf(t))) return false;
     const NodeView leaf = nodes_.leaf(late_);
     if (leaf.size() >= nodes_.max_entries()) return false;
     const Index place = Base::lower_bound(leaf, t);
     if (place < leaf.size() && !(t < leaf.times()[place])) return false;  // there is one already
     this->touch(0, late_);
+    ++this->size_;
+    last_ = t;
+    if constexpr (Base::kCommutes) {
+      for (int l = 1; l <= summit_; ++l) this->absorb_below(l, path_[l], value);
+      this->absorb_spine(summit_, late_side_, value);
+      this->put_leaf(leaf, place, t, value);
+      path_[0].at = place + 1;
+      return true;
+    }
     Around& beside = around_[0];
     if (place != path_[0].at) move_to(leaf, place);
     State fold = wrapped(beside, value);
@@ -67,8 +77,6 @@ class LateFinger : public Spines<Op, Time> {
     }
     this->put_leaf(leaf, place, t, std::move(value));
     path_[0].at = place + 1;
-    ++this->size_;
-    last_ = t;
     for (int l = 1; l <= summit_; ++l) {
       const auto [id, at] = path_[l];
       nodes_.touch(l, id);
@@ -105,6 +113,17 @@ class LateFinger : public Spines<Op, Time> {
     set(path);
   }
 
+  // The same, where the leaf was split, but not its parent: the path leads to the left half.
+  void follow_split(Path& path, Time t) {
+    auto& [id, at] = path[1];
+    const NodeView parent = nodes_.inner(id);
+    const Time between = parent.times()[at];
+    if (between < t) path[0].node = parent.children()[++at];
+    path[0].at = Base::lower_bound(nodes_.leaf(path[0].node), t);
+    if (between < t || t < between) return follow(path, t);
+    last_ = t;  // the entry itself went up
+  }
+
   // A child and an entry were appended to the right spine's node of level l, which was not full.
   void appended(int l) {
     if (late_ == kNoNode || late_side_ == Side::kLeft || summit_ > l) return;
@@ -112,6 +131,7 @@ class LateFinger : public Spines<Op, Time> {
       late_ = kNoNode;
       return;
     }
+    if constexpr (Base::kCommutes) return;
     const NodeView node = nodes_.inner(path_[l].node);
     const Index at = node.size() - 1;
     Around& around = around_[static_cast<std::size_t>(l)];
@@ -162,10 +182,13 @@ class LateFinger : public Spines<Op, Time> {
         path_[l] = {id, at};
         if (l > 0) id = node.children()[at];
       }
-      Around& around = around_[static_cast<std::size_t>(l)];
-      a(around.has_before, around.has_after);
-      if (around.has_before) archive_state(a, op_, around.before);
-      if (around.has_after) archive_state(a, op_, around.after);
+      Around& beside = around_[static_cast<std::size_t>(l)];
+      if constexpr (Base::kCommutes && !Archive::kLoading) {  // the format has the folds
+        beside = around(l, nodes_.at(l, path_[l].node), at);
+      }
+      a(beside.has_before, beside.has_after);
+      if (beside.has_before) archive_state(a, op_, beside.before);
+      if (beside.has_after) archive_state(a, op_, beside.after);
     }
     if constexpr (Archive::kLoading) find_bounds(id);
   }
@@ -182,6 +205,7 @@ class LateFinger : public Spines<Op, Time> {
       const auto [id, at] = path[l];
       require(l == 0 || nodes_.inner(id).children()[at] == path[l - 1].node,
               "I11: the path of the late finger is one");
+      if constexpr (Base::kCommutes) continue;
       const Around truth = around(l, nodes_.at(l, id), at),
                    &kept = around_[static_cast<std::size_t>(l)];
       require(truth.has_before == kept.has_before && truth.has_after == kept.has_after,
@@ -231,6 +255,21 @@ class LateFinger : public Spines<Op, Time> {
     return result;
   }
 
+  // Moves the finger to the next leaf below the same node, if t belongs there. Combines commute, so
+  // there are no folds to make anew.
+  bool next_leaf(Time t) {
+    auto& [id, at] = path_[1];
+    const NodeView node = nodes_.inner(id);
+    if (at + 1 >= node.size()) return false;
+    if (!(node.times()[at] < t) || !(t < node.times()[at + 1])) return false;
+    ++at;
+    late_ = node.children()[at];
+    path_[0] = {late_, 0};
+    low_ = node.times()[at - 1];
+    high_ = node.times()[at];
+    return true;
+  }
+
   // The next entry comes to another place of the leaf: usually a little further on.
   void move_to(const NodeView& leaf, Index place) {
     const Index from = std::exchange(path_[0].at, place);
@@ -261,7 +300,7 @@ class LateFinger : public Spines<Op, Time> {
       if (around_.size() <= static_cast<std::size_t>(l)) {
         around_.resize(static_cast<std::size_t>(l) + 1);
       }
-      around_[static_cast<std::size_t>(l)] = around(l, node, at);
+      if constexpr (!Base::kCommutes) around_[static_cast<std::size_t>(l)] = around(l, node, at);
       const bool left = this->on_left(l, node_id), right = this->on_right(l, node_id);
       if (!left && !right) continue;
       summit_ = l;

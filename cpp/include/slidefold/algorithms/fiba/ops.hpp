@@ -60,6 +60,8 @@ class NodeOps {
   using NodeView = View<Time, State>;
   using Index = std::uint32_t;
   static constexpr bool kCheap = std::is_trivially_copyable_v<State> && sizeof(State) <= 32;
+  // An aggregate takes a late entry in with one combine, wherever in it the entry lies.
+  static constexpr bool kCommutes = kCheap && requires { requires Op::commutative; };
 
   static std::uint32_t checked(int arity, int least) {
     if (arity < least || arity > 1024) {

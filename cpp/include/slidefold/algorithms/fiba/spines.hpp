@@ -224,6 +224,35 @@ class Spines : protected NodeOps<Op, Time> {
     repair_spines(marks);
   }
 
+  // An entry came into the leaf of the path and combines commute: each aggregate that covers it
+  // takes it in, up to the first node that is on a spine, and that spine's.
+  void absorb_upwards(Path& path, const State& value)
+    requires Base::kCommutes
+  {
+    int l = 0;
+    for (; l < top() && !on_left(l, path[l].node) && !on_right(l, path[l].node); ++l) {
+      absorb_below(l + 1, step(path, l + 1), value);
+    }
+    absorb_spine(l,
+                 l == top()                  ? Side::kNone
+                 : on_right(l, path[l].node) ? Side::kRight
+                                             : Side::kLeft,
+                 value);
+  }
+  void absorb_below(int l, const Step& step, const State& value) {
+    nodes_.touch(l, step.node);
+    const NodeView node = nodes_.inner(step.node);
+    absorb(op_, node.aggs()[step.at], value);
+    ++node.counts()[step.at];
+  }
+  void absorb_spine(int l, Side side, const State& value) {
+    if (side == Side::kNone) return absorb(op_, levels_.back().left.agg, value);
+    const bool right = side == Side::kRight;
+    Finger& finger = right ? level(l).right : level(l).left;
+    if (!finger.stale) absorb(op_, finger.part, value);
+    for (; l >= 0; --l) absorb(op_, right ? level(l).right.agg : level(l).left.agg, value);
+  }
+
   void repair_spines(const Marks& marks) {
     const int beside = late_side_ == Side::kRight  ? marks.right
                        : late_side_ == Side::kLeft ? marks.left

@@ -82,7 +82,11 @@ class Tree : public LateFinger<Op, Time> {
       }
       this->put_leaf(leaf, count, t, std::move(value));
       Path path = this->spine_path(Side::kRight, count);
-      return inserted(path, true);
+      inserted(path, true);
+      return;
+    }
+    if constexpr (Base::kCommutes) {
+      if (insert_right(leaf, t, value)) return;
     }
     if (this->insert_late(t, value)) return;
     Path path;
@@ -93,14 +97,26 @@ class Tree : public LateFinger<Op, Time> {
       absorb(op_, nodes_.at(level, node).values()[at], value);
       return repair(path, level, level, 0);
     }
-    this->put_leaf(nodes_.leaf(node), at, t, std::move(value));
-    const bool splits = nodes_.leaf(node).size() > nodes_.max_entries();
-    inserted(path, false);
-    if (splits) {
-      this->last_ = t;
-    } else {
-      this->follow(path, t);
+    if constexpr (Base::kCommutes) {
+      const NodeView into = nodes_.leaf(node);
+      if (!on_left(0, node) && into.size() < nodes_.max_entries()) {
+        ++size_;
+        if (late_ == node) late_ = kNoNode;  // t is beyond its bounds
+        this->absorb_upwards(path, value);
+        this->put_leaf(into, at, t, value);
+        if (on_right(0, node)) {
+          levels_[0].right.bound = into.times()[0];
+          this->last_ = t;
+          return;
+        }
+        return this->follow(path, t);
+      }
     }
+    this->put_leaf(nodes_.leaf(node), at, t, std::move(value));
+    const int splits = inserted(path, false);
+    if (splits == 0) return this->follow(path, t);
+    if (Base::kCommutes && splits == 1) return this->follow_split(path, t);
+    this->last_ = t;
   }
 
   // Says whether there was an entry at t.
@@ -148,6 +164,22 @@ class Tree : public LateFinger<Op, Time> {
   using typename Base::Path;
   using typename Base::Side;
 
+  // Inserts into the right leaf, if t is between its entries and there is room. Combines commute.
+  bool insert_right(const NodeView& leaf, Time t, const State& value) {
+    if (!(leaf.times()[0] < t) || leaf.size() >= nodes_.max_entries() || height() == 1)
+      return false;
+    const Index at = Base::lower_bound(leaf, t);
+    if (!(t < leaf.times()[at])) return false;  // there is one already
+    Finger& finger = levels_[0].right;
+    nodes_.touch(0, finger.node);
+    this->put_leaf(leaf, at, t, value);
+    if (!finger.stale) absorb(op_, finger.part, value);
+    absorb(op_, finger.agg, value);
+    ++size_;
+    this->last_ = t;
+    return true;
+  }
+
   void plant(Time t, State value) {
     levels_.reserve(1);
     const NodeId id = nodes_.make(0);
@@ -159,8 +191,9 @@ class Tree : public LateFinger<Op, Time> {
     size_ = 1;
   }
 
-  // The leaf of the path has one entry more: splits what overflows, repairs what changed.
-  void inserted(Path& path, const bool at_end) {
+  // The leaf of the path has one entry more: splits what overflows, repairs what changed. Returns
+  // on how many levels there was a split.
+  int inserted(Path& path, const bool at_end) {
     ++size_;
     int l = 0;
     bool appended = at_end;
@@ -178,7 +211,10 @@ class Tree : public LateFinger<Op, Time> {
       refresh(l, parent, at + 1, marks);
     }
     if (l > 0) nodes_.tidy();
-    if (!appended) return repair(path, l, l, 1, marks);
+    if (!appended) {
+      repair(path, l, l, 1, marks);
+      return l;
+    }
     // One child and one entry more at the right end: the aggregate above grows with them.
     const auto [id, at] = path[l];
     const NodeView node = nodes_.inner(id);
@@ -194,6 +230,7 @@ class Tree : public LateFinger<Op, Time> {
     this->appended(l);
     marks.right = l - 1;
     this->repair_marked(marks);
+    return l;
   }
 
   // Splits child `at` of `parent`, where `grown` is new, and gives the parent the middle entry.
