@@ -182,7 +182,7 @@ def _charts(
         _lateness(go, hours),
     )
     yield (
-        "What it costs",
+        "The cost of each run",
         "Seconds on this machine, for all features together. The first run in a session also "
         "starts what it needs, such as the Python workers of Spark; a later run is the work alone. "
         "Runs on Spark discard their results.",
