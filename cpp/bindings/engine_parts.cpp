@@ -134,12 +134,13 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
     for (const std::uint32_t c : columns) {
       const Stored& stored = core.inputs.stored[c];
       const Input& input = core.inputs.inputs[stored.input];
-      ObjectRow::Field field{input.type, input.format, stored.code, stored.bytes, {}};
+      const bool latin = stored.reading == Reading::kLatin;
+      ObjectRow::Field field{
+          input.type, latin ? std::string(1, 'u') : input.format, stored.code, stored.bytes, {}};
       field.type.dictionary = false;
       if (field.type.layout == 'f' && field.type.width == 2) field.type.width = 8;
       if (stored.reading == Reading::kReal) field.code = 'f';
       if (stored.reading == Reading::kShifted) field.code = 'i';
-      if (stored.reading == Reading::kLatin) field.format = "u";
       if (!converts.is_none() && !converts[row->fields.size()].is_none()) {
         field.convert = nb::object(converts[row->fields.size()]);
       }

@@ -9,6 +9,7 @@ import sys
 import time
 import tomllib
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
 
@@ -183,8 +184,7 @@ def test_the_entry_point_is_there() -> None:
 
 def test_the_version(tmp_path: Path) -> None:
     done = from_scratch(tmp_path, "--version")
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert (done.code, done.out, done.err) == (0, f"slidefold {declared}\n", "")
+    assert (done.code, done.out, done.err) == (0, f"slidefold {version('slidefold')}\n", "")
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "parity", "check", "bench", "demo"])

@@ -41,7 +41,7 @@ def test_damage(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_subjects_of_every_kind() -> None:
-    subjects = [each for number in range(900) if (each := subject_of(Random(number)))]
+    subjects = [each for number in range(1600) if (each := subject_of(Random(number)))]
     assert {each.kind for each in subjects} == {*KINDS_OF_STATE, LIVE}
     lives = {each.operator for each in subjects if each.kind == LIVE}
     assert lives == {"final", "arrival", "revise", "change"}

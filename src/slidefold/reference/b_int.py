@@ -22,6 +22,7 @@ sections 6.2 and 7. Their windows have a fixed size; here the levels grow and sh
 from __future__ import annotations
 
 from collections import deque
+from typing import Self
 
 from slidefold.reference.base import Aggregator
 from slidefold.reference.protocols import In, Operator, Out, S, fold
@@ -71,6 +72,12 @@ class BInt(Aggregator[In, S, Out]):
             queue.popleft()
         self.front += 1
         self._shadow.popleft()
+
+    def copy(self) -> Self:
+        """Return an independent copy of the window, with levels of its own."""
+        twin = super().copy()
+        twin.levels = [deque(level) for level in self.levels]
+        return twin
 
     def states_kept(self) -> int:
         """Return the number of states kept: fewer than 2n."""

@@ -171,7 +171,7 @@ def _growth(data: Any, leaves: Sequence[Any]) -> float:
 
 
 def _bytes_on_disk(session: Any, path: str) -> int:
-    file = session._jvm.org.apache.hadoop.fs.Path(path)
+    file = session._jvm.org.apache.hadoop.fs.Path(session._jvm.java.net.URI(path))
     system = file.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
     return int(system.getFileStatus(file).getLen())
 
@@ -193,7 +193,9 @@ def _rows_of_files(session: Any, paths: Sequence[str]) -> int | None:
             return sum(int(pq.read_metadata(path).num_rows) for path in local)
         except (OSError, pa.ArrowException):
             return None  # the files are on another machine, or the run will tell what is wrong
-    return int(session.read.format(kinds.pop()).load(list(paths)).count())
+    # Spark takes a path as a pattern, and not as the address that it tells.
+    names = [re.sub(r"([\\{}\[\]*?,])", r"\\\1", unquote(path)) for path in paths]
+    return int(session.read.format(kinds.pop()).load(names).count())
 
 
 def _local(path: str) -> str | None:

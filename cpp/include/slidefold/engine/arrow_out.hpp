@@ -189,6 +189,7 @@ class NestedColumn {
         break;
       case Form::kList:
       case Form::kLargeList:
+      case Form::kListView:
         // An item has one byte at least.
         if (!some || !read(bytes, count) || bytes.size() < count) return add_null();
         for (std::uint64_t k = 0; k < count; ++k) children_[0].add(bytes);
@@ -210,7 +211,8 @@ class NestedColumn {
     valid_.push_back(0);
     if (type_.form == Form::kBool) data_.push_back(0);
     if (type_.form == Form::kFlat) data_.resize(data_.size() + type_.width, 0);
-    const bool items = type_.form == Form::kList || type_.form == Form::kLargeList;
+    const bool items = type_.form == Form::kList || type_.form == Form::kLargeList ||
+                       type_.form == Form::kListView;
     if (items) ends_.push_back(children_[0].rows());
     if (is_text()) ends_.push_back(data_.size());
     if (type_.form == Form::kFixedList) {
@@ -239,6 +241,11 @@ class NestedColumn {
         type_.form == Form::kLargeList) {
       made.buffers.push_back(offsets<std::int64_t>());
     }
+    if (type_.form == Form::kListView) {
+      const bool narrow = type_.width == 4;
+      made.buffers.push_back(narrow ? offsets<std::int32_t>() : offsets<std::int64_t>());
+      made.buffers.push_back(narrow ? sizes<std::int32_t>() : sizes<std::int64_t>());
+    }
     if (type_.form == Form::kBool) {
       Bytes bits((rows() + 7) / 8, std::uint8_t{0});
       for (std::size_t i = 0; i < rows(); ++i) {
@@ -263,6 +270,15 @@ class NestedColumn {
     return true;
   }
   void append(std::string_view bytes) { data_.insert(data_.end(), bytes.begin(), bytes.end()); }
+  template <class Offset>
+  Bytes sizes() const {
+    Bytes made(rows() * sizeof(Offset), std::uint8_t{0});
+    for (std::size_t i = 0; i < rows(); ++i) {
+      const auto size = static_cast<Offset>(ends_[i] - (i == 0 ? 0 : ends_[i - 1]));
+      std::memcpy(made.data() + i * sizeof(Offset), &size, sizeof(Offset));
+    }
+    return made;
+  }
   template <class Offset>
   Bytes offsets() const {
     if (!ends_.empty() &&

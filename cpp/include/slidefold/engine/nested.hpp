@@ -22,7 +22,8 @@
 namespace slidefold::engine {
 
 struct Nested {
-  // kFlat: values of `width` bytes; kFixedList: `width` items.
+  // kFlat: values of `width` bytes; kListView: offsets and sizes of
+  // `width` bytes; kFixedList: `width` items.
   enum class Form : std::uint8_t {
     kNull,
     kBool,
@@ -32,6 +33,7 @@ struct Nested {
     kView,
     kList,
     kLargeList,
+    kListView,
     kFixedList,
     kStruct
   } form = Form::kNull;
@@ -97,6 +99,9 @@ inline std::optional<Nested> nested_of(const ArrowSchema& schema) {
     made.form = Form::kList;
   } else if (format == "+L") {
     made.form = Form::kLargeList;
+  } else if (format == "+vl" || format == "+vL") {
+    made.form = Form::kListView;
+    made.width = format == "+vl" ? 4 : 8;
   } else if (format == "+s") {
     made.form = Form::kStruct;
   } else {
@@ -138,6 +143,12 @@ inline void write_nested(const Nested& type, const ArrowArray& array, std::int64
     out.append(reinterpret_cast<const char*>(&count), sizeof count);
     items(first, count);
   };
+  const auto list_view = [&](auto offset) {
+    using Offset = decltype(offset);
+    const std::int64_t count = arrow_detail::at<Offset>(array.buffers[2], i);
+    out.append(reinterpret_cast<const char*>(&count), sizeof count);
+    items(arrow_detail::at<Offset>(array.buffers[1], i), count);
+  };
   switch (type.form) {
     case Form::kNull:
       return;
@@ -159,6 +170,8 @@ inline void write_nested(const Nested& type, const ArrowArray& array, std::int64
       return list(std::int32_t{});
     case Form::kLargeList:
       return list(std::int64_t{});
+    case Form::kListView:
+      return type.width == 4 ? list_view(std::int32_t{}) : list_view(std::int64_t{});
     case Form::kFixedList:
       return items(i * static_cast<std::int64_t>(type.width),
                    static_cast<std::int64_t>(type.width));
