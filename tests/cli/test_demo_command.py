@@ -10,6 +10,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import pyarrow.csv
 import pytest
 
 from slidefold.cli.demo.flights import carriers, read_flights, replay
+from slidefold.cli.demo.measures import Measures, _say_times, _timed
 from slidefold.cli.demo.report import AIRPORTS
 from tests.cli.support import Done, slidefold
 
@@ -110,6 +112,25 @@ def test_the_costs_tell_the_first_run_from_a_later_one(ran: tuple[Path, Done]) -
     text = (ran[0] / "report.html").read_text()
     assert "<th>first run</th><th>later run</th>" in text
     assert f"<td>this process: batch</td><td class='number'>{ROWS:,}</td>" in text
+
+
+def test_the_runs_on_spark_are_a_first_one_a_later_one_and_a_larger_one() -> None:
+    """With frames that only count how often they are written; Spark itself is not started."""
+    frames = {1000: MagicMock(), 4000: MagicMock()}
+    measures, out = Measures(), MagicMock()
+    _timed(measures, out, "batch", frames, lambda frame: frame)
+    _say_times(measures, out, "spark_batch", "Batch", 1000)
+    assert [(run.rows, run.again) for run in measures.runs] == [
+        (1000, False),
+        (1000, True),
+        (4000, True),
+    ]
+    saves = [f.write.format.return_value.mode.return_value.save for f in frames.values()]
+    assert [save.call_count for save in saves] == [2, 1]
+    small, large = measures.costs()
+    assert (small[2], bool(small[3]), bool(small[4])) == (1000, True, True)
+    assert (large[2], large[3], bool(large[4])) == (4000, None, True)
+    assert "4,000 rows in" in out.say.call_args.args[1]
 
 
 @pytest.mark.parametrize("name", ["thesis.tex", "checkpoint", "flights.toml"])

@@ -22,7 +22,7 @@ def replayed(data: DataFrame, years: int) -> DataFrame:
         )
         for year in range(1, years)
     ]
-    return reduce(DataFrame.unionAll, later, data)
+    return reduce(lambda whole, part: whole.unionAll(part), later, data)
 
 
 def over_windows(data: DataFrame, on: str, by: Sequence[str], hours: Sequence[int]) -> DataFrame:
