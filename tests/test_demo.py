@@ -139,17 +139,3 @@ def test_it_explains(printed: str) -> None:
     explained = printed.split("4. Why")[1]
     assert explained.count("  algorithm:") == 2
     assert "because" in explained
-
-
-def test_the_table_of_costs_shows_the_first_job_apart() -> None:
-    from slidefold.cli.demo.command import costs
-    from slidefold.cli.demo.measures import Measures, Run
-
-    batch, own = ("Spark", "batch"), ("Spark", "its own windows (OVER), batch")
-    measures = Measures(
-        runs=[Run(("this process", "batch"), 0.5, 1000), Run(batch, 2.0, 1000), Run(own, 4.0, 10)],
-        samples=[Run(("this process", "batch"), 0.1, 125), Run(batch, 9.0, 10), Run(own, 1.5, 10)],
-    )
-    names, rows = costs(measures)
-    cold, warm = names.index("first job, s"), names.index("seconds")
-    assert [(row[cold], row[warm]) for row in rows] == [("-", 0.5), (9.0, 2.0), (1.5, 4.0)]

@@ -30,7 +30,6 @@ namespace {
 
 struct CountRows {
   using Out = std::int64_t;
-  static constexpr bool kAlways = true;  // also of a window without rows
   Out operator()(const Presence& present, std::size_t lo, std::size_t hi) const {
     return static_cast<Out>(present.between(lo, hi));
   }
@@ -39,7 +38,6 @@ struct CountRows {
 // The first row of a window, or the n-th one from its end.
 struct PickRow {
   using Out = std::uint32_t;
-  static constexpr bool kAlways = false;
   std::size_t from_end = 0;
   Out operator()(const Presence& present, std::size_t lo, std::size_t hi) const {
     if (present.before == nullptr) {

@@ -14,8 +14,7 @@ Sequence::Sequence(nb::handle values) : items_(nb::steal(PySequence_Tuple(values
 }
 
 template <class T>
-  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>)
-Reader<T>::Reader(nb::handle values) {
+PlainReader<T>::PlainReader(nb::handle values) {
   if (PyList_CheckExact(values.ptr()) || PyTuple_CheckExact(values.ptr())) {
     const Sequence items(values);
     size_ = items.size();
@@ -43,8 +42,7 @@ Reader<T>::Reader(nb::handle values) {
 }
 
 template <class T>
-  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>)
-std::string Reader<T>::layout_of(nb::handle values) {
+std::string PlainReader<T>::layout_of(nb::handle values) {
   const nb::object dtype = nb::getattr(values, "dtype", nb::none());
   const bool array = PyObject_CheckBuffer(values.ptr()) || nb::hasattr(values, "__dlpack__");
   if (dtype.is_none() || !array) return Py_TYPE(values.ptr())->tp_name;
@@ -56,9 +54,9 @@ std::string Reader<T>::layout_of(nb::handle values) {
   return got == Value<T>::name ? got + " that is not contiguous or not aligned" : got;
 }
 
-template class Reader<double>;
-template class Reader<std::int64_t>;
-template class Reader<bool>;
+template class PlainReader<double>;
+template class PlainReader<std::int64_t>;
+template class PlainReader<bool>;
 
 Reader<std::string>::Reader(nb::handle values) {
   const Sequence items(values);

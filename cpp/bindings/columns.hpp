@@ -54,15 +54,16 @@ class Sequence {
   nb::object items_;
 };
 
+// A column of numbers or booleans. It is a class of its own because Clang 14 cannot define the
+// members of a constrained specialization outside of it.
 template <class T>
-  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>)
-class Reader<T> : public NullRows {
+class PlainReader : public NullRows {
   using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
  public:
   static constexpr bool needs_gil = false;
-  Reader(const Reader&) = delete;
-  explicit Reader(nb::handle values);
+  PlainReader(const PlainReader&) = delete;
+  explicit PlainReader(nb::handle values);
   std::size_t size() const { return size_; }
   T operator[](std::size_t row) const { return data_[row]; }
 
@@ -75,9 +76,16 @@ class Reader<T> : public NullRows {
   std::size_t size_ = 0;
 };
 
-extern template class Reader<double>;
-extern template class Reader<std::int64_t>;
-extern template class Reader<bool>;
+extern template class PlainReader<double>;
+extern template class PlainReader<std::int64_t>;
+extern template class PlainReader<bool>;
+
+template <class T>
+  requires(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>)
+class Reader<T> : public PlainReader<T> {
+ public:
+  using PlainReader<T>::PlainReader;
+};
 
 template <>
 class Reader<PyRef> : public Sequence {

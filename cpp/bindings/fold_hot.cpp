@@ -10,8 +10,8 @@ namespace {
 
 template <class Op>
 nb::object by_two_stacks(const Op& op, nb::handle values, const FrameBounds& bounds) {
-  const auto [lo, hi, frames] = bounds;
   return fold_column(op, values, bounds, [&](const auto& lift, const auto& emit) {
+    const auto [lo, hi, frames] = bounds;  // here, since Clang 14 does not capture bindings
     const std::size_t window = rows_window(lo, hi, frames);
     if (window <= 1) return fold_two_stacks(op, lo, hi, frames, lift, emit);
     // Rows windows have a kernel of their own, one call per group.

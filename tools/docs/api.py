@@ -9,6 +9,7 @@ from typing import Any
 
 import slidefold as sf
 from slidefold.definition.operators import BUILT_IN
+from slidefold.options import IN_PROCESS, OPTIONS
 from tools.docs import parameters
 from tools.docs.words import escaped, markdown, signature
 
@@ -21,7 +22,11 @@ Everything in `import slidefold as sf`, from its signatures and docstrings. The 
 """
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Definitions over tables": ("rolling", "Rolling", "Over", "Live"),
-    "Windows": ("time", "rows", "delta", "session", "punctuated"),
+    "Windows": ("time", "rows", "delta", "session", "punctuated", "lifetime"),
+    "Expressions": (
+        *("col", "Expression", "change", "ratio_change", "lag", "rank"),
+        *("decayed_count", "since_first", "since_last"),
+    ),
     "One live window": ("Window", "plan", "Plan"),
     "Your own operators": ("operator", "Fold", "check", "Report"),
     "Results of sketches": ("BloomFilter", "CountMinSketch", "Moments", "NaiveBayesModel"),
@@ -30,7 +35,23 @@ SHOWN_ELSEWHERE = {
     *BUILT_IN,
     *("approx_quantile", "theta", "frequent_items", "struct", "Operator"),
     *("algorithms", "errors"),
-    *("Time", "Rows", "Delta", "Session", "Punctuated"),  # results of the functions of these names
+    # Results of the functions of these names.
+    *("Time", "Rows", "Delta", "Session", "Punctuated", "Lifetime"),
+}
+# What engines ask of these classes; users do not need it.
+INTERNAL = {
+    "Rolling": {
+        "bare_beside",
+        "derived",
+        "formulas",
+        "required",
+        "slide",
+        "default_closed",
+        "used",
+    },
+    "Over": {"columns", "require_bounded", "result", "settle", "text"},
+    "Live": {"low"},
+    "Plan": {"html"},
 }
 
 
@@ -73,6 +94,8 @@ def item(value: Any, name: str) -> Iterator[str]:
     yield from parameters.table(parameters.of_function(value), value.__doc__ or "")
     if inspect.isclass(value):
         for method, doc, call in methods(value):
+            if method in INTERNAL.get(value.__name__, ()):
+                continue
             yield f"#### {value.__name__}.{method}\n"
             if call:
                 yield f"```text\n{call}\n```\n"
@@ -80,7 +103,10 @@ def item(value: Any, name: str) -> Iterator[str]:
             if call:
                 function = inspect.getattr_static(value, method)
                 function = getattr(function, "__func__", function)
-                yield from parameters.table(parameters.of_function(function), doc)
+                rows = parameters.of_function(function)
+                if (value, method) == (sf.Rolling, "run"):
+                    rows[1:] = parameters.of_options(OPTIONS[IN_PROCESS])
+                yield from parameters.table(rows, doc)
 
 
 def _spark() -> Iterator[str]:

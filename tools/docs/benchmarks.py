@@ -28,7 +28,6 @@ A number is the time of the other library divided by the time of slidefold, in t
 for the same work. The worst case is the worst of all measured cases, not of selected ones.
 """
 LOSSES = """## Where others are faster
-
 """
 MISSED = """## Goals that are missed
 
@@ -75,9 +74,9 @@ def _losses() -> Iterator[str]:
     yield ""
     yield "| faster | case | its time / ours |"
     yield "|---|---|---:|"
-    for figure, side, keys, where, value in found:
+    for figure, side, where, value in found:
         link = f"[{side}](#{figure.replace('_', '-')})"
-        yield f"| {link} | {where} ({keys}) | {times(value)} |"
+        yield f"| {link} | {where} | {times(value)} |"
 
 
 def _table(goals: list[Goal]) -> Iterator[str]:

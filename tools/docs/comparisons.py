@@ -152,17 +152,21 @@ _RIVALS: tuple[tuple[str, str, tuple[str, ...], str, tuple[str, ...]], ...] = (
 )
 
 
-def losses() -> list[tuple[str, str, str, str, float]]:
-    """Return every case in which another side is faster: figure, side, its keys, case, ratio."""
+def losses() -> list[tuple[str, str, str, float]]:
+    """Return every case in which another side is faster: figure, side, case, ratio."""
     found = []
     for figure, own, sides, cost, keys in _RIVALS:
-        rows = [row for row in load(figure, RESULTS) if cost in row]
+        rows = [{**row, "case": case(row, keys)} for row in load(figure, RESULTS) if cost in row]
         for side in sides:
-            cases = sorted(ratios(rows, side, own, cost, *keys))
-            found += [
-                (figure, side, ", ".join(keys), where, value) for value, where in cases if value < 1
-            ]
+            cases = sorted(ratios(rows, side, own, cost, "case"))
+            found += [(figure, side, where, value) for value, where in cases if value < 1]
     return found
+
+
+def case(row: Row, keys: tuple[str, ...]) -> str:
+    """Describe what was measured: "5% late, sum, 1,000 keys, window of 1,000"."""
+    words = {"keys": "{:,} keys", "window": "window of {:,}", "frame": "frames of {:,} rows"}
+    return ", ".join(words.get(key, "{}").format(row[key]) for key in keys)
 
 
 def compared() -> int:
@@ -230,5 +234,9 @@ def speed_chart(colours: Colours) -> str:
             at(first), y - 8, max(at(last) - at(first), 3), 16, fill=colours.bar, stroke="none"
         )
         picture.dot(at(middle), y, fill=colours.dot, radius=6)
-        picture.text(at(last) + 10, y + 4, times(middle), size=12, fill=colours.dot, bold=True)
-    return picture.done(LEFT + WIDE + 72, bottom + 28)
+        right = LEFT + WIDE + 64
+        picture.text(
+            right, y + 4, times(middle), size=12, anchor="end", fill=colours.dot, bold=True
+        )
+    picture.text(right, TOP - 10, "median", size=11, anchor="end", fill=colours.faint)
+    return picture.done(right + 12, bottom + 28)

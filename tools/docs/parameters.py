@@ -20,7 +20,7 @@ def sentences(doc: str) -> list[str]:
     prose = []
     for part in inspect.cleandoc(doc).split("\n\n"):
         if ">>>" not in part:
-            prose += re.split(r"(?<=[.:;])\s+(?=[A-Z`])|\n\s*- ", part)
+            prose += re.split(r"(?<=[.;])\s+(?=[A-Z`])|\n\s*- ", part)
     return [" ".join(text.split()).removeprefix("- ") for text in prose if text.strip()]
 
 
@@ -28,7 +28,8 @@ def meaning(name: str, doc: str) -> str:
     """Return what a docstring says about a parameter: the sentences that name it, at most two."""
     listed = re.search(rf"^\s+{re.escape(name)}: (.*?)(?=^\s+\w+: |\n\n|\Z)", doc, re.M | re.S)
     if listed:
-        return " ".join(listed[1].split())
+        text = " ".join(listed[1].split())
+        return text[:1].upper() + text[1:]
     mark = re.compile(rf"`{re.escape(name)}(`|=)")
     about = [text for text in sentences(doc) if mark.search(text)]
     first = [text for text in about if mark.search(text[:60])] or about
@@ -47,8 +48,8 @@ def table(rows: Sequence[Row], doc: str) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Return text as code for a table cell; the bars of unions must not end the cell."""
-    return f"`{text}`".replace("|", "\\|") if text else ""
+    """Return text as code for a table cell; a bar in code does not end the cell."""
+    return f"`{text}`" if text else ""
 
 
 def of_function(function: Any) -> list[Row]:
@@ -70,6 +71,11 @@ def of_function(function: Any) -> list[Row]:
 
 def _shown(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def of_options(names: Sequence[str]) -> list[Row]:
+    """Return options that a function takes as keywords which its signature does not list."""
+    return [(name, "", "") for name in names]
 
 
 def of_source(module: str, name: str) -> tuple[list[Row], str]:

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 SECTION = re.compile(r"^(Layout|Invariants|Cost|Paper)\b([^:]*):[ \t]*", re.MULTILINE)
+LINE = 76  # characters of a signature that fit next to the navigation
 INVARIANT = re.compile(r"^\s+I(\d+)\s+(.*)$")
 
 
@@ -73,7 +74,9 @@ def markdown(doc: str) -> str:
     """Convert a docstring to Markdown: its examples become code blocks."""
     lines: list[str] = []
     inside = False
-    for line in inspect.cleandoc(doc).splitlines():
+    # The arguments are shown as a table.
+    prose = re.sub(r"^Args:\n(?:    .*\n?)+\n?", "", inspect.cleandoc(doc), flags=re.MULTILINE)
+    for line in prose.splitlines():
         if line.startswith(">>>") and not inside:
             lines.append("```pycon")
             inside = True
@@ -97,4 +100,21 @@ def signature(function: Any, name: str) -> str:
         for parameter in found.parameters.values()
         if parameter.name != "self"
     ]
-    return f"{name}{found.replace(parameters=plain, return_annotation=inspect.Signature.empty)}"
+    text = f"{name}{found.replace(parameters=plain, return_annotation=inspect.Signature.empty)}"
+    if len(text) <= LINE:
+        return text
+    inner = text[len(name) + 1 : -1]
+    return f"{name}(\n{textwrap.indent(_broken(inner), '    ')}\n)"
+
+
+def _broken(parameters: str) -> str:
+    """Break a list of parameters into lines, between parameters only."""
+    lines, line, depth = [], "", 0
+    for piece in parameters.split(", "):
+        joined = f"{line}, {piece}" if line else piece
+        if depth == 0 and line and len(joined) > LINE - 6:
+            lines.append(line + ",")
+            joined = piece
+        line = joined
+        depth += sum(piece.count(mark) for mark in "([{") - sum(piece.count(m) for m in ")]}")
+    return "\n".join([*lines, line])

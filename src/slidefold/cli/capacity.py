@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from slidefold.cli.output import Output
 from slidefold.definition.operators import sum as sf_sum
-from slidefold.definition.rolling import rolling
+from slidefold.definition.arguments import rolling
 from slidefold.pipeline.on_spark import spark_session
 
 _KEYS = (100, 100_000)

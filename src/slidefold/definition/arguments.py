@@ -35,28 +35,27 @@ def rolling(
 ) -> Rolling:
     """Define columns over sliding windows: `name=operator.over(window)`.
 
-    `on` is the time column. `by` is the key column, or a list of them; null is a valid key.
+    A list of windows gives one column per window. A column may also be an expression of windows and
+    of the row's own columns, such as `sf.col("amount") / sf.mean("amount").over("30d")`. Rows of
+    equal time see each other.
 
-    Without `every` there is one result per input row. `every` is one of:
-
-    - a duration: one result at each multiple of it since 1970 UTC, plus `offset`; windows then
-      default to `closed="left"`;
-    - a number of rows;
-    - `sf.time(10)`, if times are numbers;
-    - `"window"`: one result per closed session or punctuated window.
-
-    With `zone`, such as "Europe/Berlin", and `every` in whole days, days begin at local midnight,
-    and ranges in whole days count local days, also when clocks change. Only ends whose largest
-    window holds a row give a result; `fill=True` adds the empty ones between the first and the last
-    of a key.
-
-    Rows of equal time see each other. If their order matters, they are sorted by the columns of
-    `order`, then by the other columns used; `order="input"` keeps the input order. `closed` is the
-    default of the time and rows windows. Use `columns` for names that are not identifiers, or that
-    are arguments of this function. A list of windows gives one column per window.
-
-    A column may also be an expression of windows and of the row's own columns, such as
-    `sf.col("amount") / sf.mean("amount").over("30d")`.
+    Args:
+        on: the time column.
+        by: the key column, or a list of them; null is a valid key.
+        every: when results come. Without it, one result per input row. A duration gives one result
+            at each multiple of it since 1970 UTC, and windows then default to `closed="left"`. A
+            number counts rows. `sf.time(10)` is for times that are numbers. `"window"` gives one
+            result per closed session or punctuated window.
+        offset: a duration that moves the steps of `every`.
+        zone: a time zone such as "Europe/Berlin". With `every` in whole days, days begin at local
+            midnight, and ranges in whole days count local days, also when clocks change.
+        fill: whether `every` also gives results between the first and the last of a key for steps
+            whose largest window holds no row.
+        order: columns that sort rows of equal time, if their order matters; the other columns used
+            come after them. `"input"` keeps the input order.
+        closed: the default of the time and rows windows.
+        columns: result columns whose names are not identifiers, or are arguments of this function.
+        more: result columns by name.
 
     >>> import pyarrow as pa, slidefold as sf
     >>> sf.rolling(on="t", by="k", total=sf.sum("x").over(["1h", "24h"]))

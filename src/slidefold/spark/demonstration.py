@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
+
+
+def replayed(data: DataFrame, years: int) -> DataFrame:
+    """Return the rows of the demo so many times, each time with dates one year later."""
+    later = [
+        data.select(
+            *(
+                (F.col(name) + F.expr(f"INTERVAL {365 * year} DAYS")).alias(name)
+                if name in ("departed", "recorded")
+                else F.col(name)
+                for name in data.columns
+            )
+        )
+        for year in range(1, years)
+    ]
+    return reduce(lambda whole, part: whole.unionAll(part), later, data)
 
 
 def over_windows(data: DataFrame, on: str, by: Sequence[str], hours: Sequence[int]) -> DataFrame:

@@ -152,6 +152,7 @@ class DabaLiteColumn {
       if constexpr (cheap_lift_v<Op>) {
         return lift_(last - i);
       } else {
+        static_cast<void>(this);  // Clang warns about a capture that one branch does not use
         return std::exchange(values[kDownwards ? half - (kEven ? 0 : 1) - i : i], newer);
       }
     };

@@ -37,7 +37,7 @@ class SliceRing {
   // A new state for a slot that is filled already.
   void write(std::size_t at, T state) {
     if constexpr (kUndo) {
-      if (open_) journal_.emplace_back(at, std::move(states_[at]), !filled(at));
+      if (open_) journal_.push_back({at, std::move(states_[at]), !filled(at)});
     }
     states_[at] = std::move(state);
   }

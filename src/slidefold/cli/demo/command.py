@@ -7,8 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from slidefold.cli.demo.flights import WATERMARK, behind, is_ours, read_flights, write_inputs
-from slidefold.cli.demo.measures import Measures, run_live, run_local, run_spark
+from slidefold.cli.demo.flights import (
+    WATERMARK,
+    behind,
+    is_ours,
+    read_flights,
+    replay,
+    write_inputs,
+)
+from slidefold.cli.demo.measures import Measures, Run, run_live, run_local, run_spark
 from slidefold.cli.guard import FAILED, guarded
 from slidefold.cli.options import AsJson
 from slidefold.cli.output import Output
@@ -17,13 +24,10 @@ from slidefold.pipeline import load
 from slidefold.pipeline.on_spark import remove
 from slidefold.spark import startup
 
-FIRST = (
-    "The first job of a kind, over 1,000 rows, pays for its start: Python workers and their "
-    "imports for slidefold, compiled code for Spark's own windows."
-)
 FILES = 4  # batches of the stream; each takes a second or two, even with few rows
 DAY = "2013-03-08"  # the day of the year with the highest mean delay
 SHOWN = 8
+YEAR = 328_521  # records
 
 
 def demo(
@@ -34,8 +38,13 @@ def demo(
         bool, typer.Option(help="Also run on Spark, batch and streaming (Java 17 or newer).")
     ] = True,
     rows: Annotated[
-        int, typer.Option(min=1000, help="Use the first rows only; the year has 328,521.")
-    ] = 1_000_000,
+        int,
+        typer.Option(
+            min=1000,
+            max=20_000_000,
+            help="How many records; a larger number repeats the year with later dates.",
+        ),
+    ] = YEAR,
     json: AsJson = False,
 ) -> None:
     """Run a year of real flights through one pipeline file: batch, live and on Spark.
@@ -59,10 +68,12 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
     _clear(folder)
     with out.working("reading the flights"):
         whole = read_flights()
-        table = whole.slice(0, rows)
+        table = replay(whole, rows)
         which = f"{len(whole):,} flights departed from New York City in 2013."
         if len(table) < len(whole):
             which = f"These are the first {len(table):,}; {which}"
+        elif len(table) > len(whole):
+            which += f"\nThe year is repeated with later dates, up to {len(table):,} records."
         hours = behind(table)
         pipeline = load(write_inputs(folder, table, FILES), stream=True)
     late = hours > 0
@@ -88,9 +99,8 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
     else:
         same &= run_spark(pipeline, table, measures, out)
     _title(out, "4. Costs")
-    out.rows(*costs(measures))
-    if not without_spark:
-        out.say("first", FIRST)
+    out.say("times", "Seconds of the first run in this session, and of a later one.")
+    out.rows(COSTS, [_cost(*cost) for cost in measures.costs()])
     _verdict(out, same, bool(without_spark))
     with out.working("drawing the report"):
         report = write_report(folder / "report.html", table, hours, results, measures)
@@ -98,17 +108,16 @@ def _run(out: Output, folder: Path, rows: int, without_spark: str) -> bool:
     return same
 
 
-def costs(measures: Measures) -> tuple[tuple[str, ...], list[list[Any]]]:
-    """Return the headings and rows of the table of costs, with the first job of each kind apart."""
-    names = ("engine", "run", "first job, s", "seconds", "rows/s")
-    first = {run.words: run.seconds for run in reversed(measures.samples)}
-    rows: list[list[Any]] = []
-    for run in measures.runs:
-        # In this process there is nothing to start.
-        cold = first.get(run.words) if run.words[0] == "Spark" else None
-        shown = "-" if cold is None else float(f"{cold:.3g}")
-        rows.append([*run.words, shown, float(f"{run.seconds:.3g}"), run.speed])
-    return names, rows
+COSTS = ("engine", "run", "rows", "first", "again", "rows/s")
+
+
+def _cost(
+    engine: str, what: str, rows: int, first: Run | None, again: Run | None
+) -> list[str | int | float | None]:
+    """Return a line of the table of costs."""
+    seconds = [float(f"{run.seconds:.3g}") if run else None for run in (first, again)]
+    best = again or first
+    return [engine, what, rows, *seconds, best.speed if best else None]
 
 
 def _clear(folder: Path) -> None:

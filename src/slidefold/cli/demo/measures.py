@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -21,6 +21,7 @@ BATCH = 500  # rows per batch
 TOLERANCE = 1e-9
 MASTER = "local[2]"
 HOURS = (1, 6, 24)
+YEARS = 4  # the larger size on Spark: the same records again, each time a year later
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Run:
     words: tuple[str, str]
     seconds: float  # not rounded
     rows: int
+    again: bool = False  # not the first run: what the first one starts is there already
 
     @property
     def time(self) -> str:
@@ -57,32 +59,45 @@ class Measures:
     """The measurements of all runs."""
 
     runs: list[Run] = field(default_factory=list)
-    samples: list[Run] = field(default_factory=list)  # of fewer rows, to tell start-up from work
     parities: list[Parity] = field(default_factory=list)
     batches: list[dict[str, Any]] = field(default_factory=list)  # of the stream in this process
     late: int = 0
 
     @contextmanager
     def timing(
-        self, out: Output, engine: str, what: str, rows: int, *, sample: bool = False
+        self, out: Output, engine: str, what: str, rows: int, *, again: bool = False
     ) -> Iterator[None]:
-        """Measure a run; a sample is a run of fewer rows."""
+        """Measure a run."""
         start = perf_counter()
-        with out.working(f"{engine}: {what}"):
+        with out.working(f"{engine}: {what}, {rows:,} rows"):
             yield
-        runs = self.samples if sample else self.runs
-        runs.append(Run((engine, what), perf_counter() - start, rows))
+        self.runs.append(Run((engine, what), perf_counter() - start, rows, again))
+
+    def costs(self) -> Iterator[tuple[str, str, int, Run | None, Run | None]]:
+        """Yield engine, what, rows, and the first and the later run, of each work that was done."""
+        for words, rows in dict.fromkeys((run.words, run.rows) for run in self.runs):
+            same = [run for run in self.runs if (run.words, run.rows) == (words, rows)]
+            first, again = (
+                next((run for run in same if run.again is later), None) for later in (False, True)
+            )
+            if first or rows > self.most:  # smaller ones are for the chart
+                yield *words, rows, first, again
+
+    @property
+    def most(self) -> int:
+        """The number of rows of the demo; runs of other sizes tell start-up from work."""
+        return max((run.rows for run in self.runs if not run.again), default=0)
 
 
 def run_local(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> Any:
     """Run the whole table at once."""
-    for part in (8, 4, 2):
-        rows = table.slice(0, len(table) // part)
-        with measures.timing(out, "this process", "batch", len(rows), sample=True):
-            pipeline.features.run(rows)
     with measures.timing(out, "this process", "batch", len(table)):
         results = pipeline.features.run(table)
     run = measures.runs[-1]
+    for part in (1, 2, 4, 8):
+        rows = table.slice(0, len(table) // part)
+        with measures.timing(out, "this process", "batch", len(rows), again=True):
+            pipeline.features.run(rows)
     columns = len(pipeline.features.items)
     text = f"Batch: {columns} features for {len(table):,} rows in {run.time}."
     out.say("batch", text, rows=len(table), seconds=run.seconds)
@@ -129,17 +144,15 @@ def run_live(pipeline: Pipeline, table: Any, measures: Measures, out: Output) ->
 
 def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -> bool:
     """Run the file on Spark as a batch and as a stream, and time Spark's own windows too."""
+    from slidefold.spark.demonstration import replayed
+
     with spark_session(out, MASTER) as session:
         frame, _ = source_frame(session, pipeline, streaming=False)
         frame.count()  # warm up Spark, so that the start is not timed
-        few = min(1000, len(table))
-        with measures.timing(out, "Spark", "batch", few, sample=True):
-            pipeline.features.run(frame.limit(few)).toArrow()
-        with measures.timing(out, "Spark", "batch", len(table)):
-            results = pipeline.features.run(frame).toArrow()
-        run = measures.runs[-1]
-        text = f"Batch: {len(results):,} rows in {run.time}."
-        out.say("spark_batch", text, rows=len(results), seconds=run.seconds)
+        sizes = {len(table) * years: replayed(frame, years) for years in (1, YEARS)}
+        _timed(measures, out, "batch", sizes, pipeline.features.run)
+        results = pipeline.features.run(frame).toArrow()
+        _say_times(measures, out, "spark_batch", "Batch", len(results))
         same = _same(pipeline, measures, out, "the batch on Spark", table, results)
         with measures.timing(out, "Spark", "stream", len(table)):
             stream, _ = source_frame(session, pipeline, streaming=True)
@@ -159,30 +172,53 @@ def run_spark(pipeline: Pipeline, table: Any, measures: Measures, out: Output) -
         )
         whole = pa.concat_tables([in_time, waiting.cast(in_time.schema)])
         same &= _same(pipeline, measures, out, "the stream on Spark", accepted, whole)
-        _own_windows(pipeline, frame, len(table), measures, out)
+        _own_windows(pipeline, sizes, len(table), measures, out)
     return same
 
 
+def _timed(
+    measures: Measures,
+    out: Output,
+    what: str,
+    sizes: dict[int, Any],
+    windows: Callable[[Any], Any],
+) -> None:
+    """Time the first run, a second one, and one of more rows. The results are discarded."""
+    (rows, frame), *more = sizes.items()
+    for count, data, again in ((rows, frame, False), (rows, frame, True), (*more[0], True)):
+        with measures.timing(out, "Spark", what, count, again=again):
+            windows(data).write.format("noop").mode("overwrite").save()
+
+
+def _say_times(measures: Measures, out: Output, event: str, what: str, rows: int) -> None:
+    """Print the three times of `_timed`."""
+    first, second, large = measures.runs[-3:]
+    out.say(
+        event,
+        f"{what}: {rows:,} rows in {first.time} the first time, then in {second.time}; "
+        f"{large.rows:,} rows in {large.time}.",
+        rows=rows,
+        seconds=first.seconds,
+        seconds_again=second.seconds,
+        seconds_large=large.seconds,
+    )
+
+
 def _own_windows(
-    pipeline: Pipeline, frame: Any, rows: int, measures: Measures, out: Output
+    pipeline: Pipeline, sizes: dict[int, Any], rows: int, measures: Measures, out: Output
 ) -> None:
     """Compute the same columns with Spark's own windows, to time them."""
     from slidefold.spark.demonstration import over_windows
 
-    what, few = "its own windows (OVER), batch", min(1000, rows)
-    with measures.timing(out, "Spark", what, few, sample=True):
-        on, by = pipeline.features.on, pipeline.features.by
-        over_windows(frame.limit(few), on, by, HOURS).toArrow()
-    with measures.timing(out, "Spark", what, rows):
-        over_windows(frame, pipeline.features.on, pipeline.features.by, HOURS).toArrow()
-    run = measures.runs[-1]
+    on, by = pipeline.features.on, pipeline.features.by
+    what = "its own windows (OVER), batch"
+    _timed(measures, out, what, sizes, lambda data: over_windows(data, on, by, HOURS))
+    _say_times(measures, out, "own_windows", "Spark's own windows, the same columns", rows)
     copies = 24 * 60
     out.say(
-        "own_windows",
-        f"Spark's own windows took {run.time} for the same columns as a batch. Spark does not "
-        f"support them on a stream;\nits window(24 h, 1 min) would copy each row {copies:,} times "
-        "and give no result per departure.",
-        seconds=run.seconds,
+        "own_stream",
+        "Spark does not support them on a stream; its window(24 h, 1 min) would copy each row "
+        f"{copies:,} times and give no\nresult per departure.",
         copies=copies,
     )
 
