@@ -228,5 +228,5 @@ def test_the_page_of_benchmarks_shows_losses_and_every_goal() -> None:
         assert f"{{ #{figure.replace('_', '-')} }}" in text
         for goal in read(harness.load(figure, harness.RESULTS)):
             assert goal.goal in text
-    for figure, side, _, where, _ in comparisons.losses():
-        assert f"| [{side}](#{figure.replace('_', '-')}) | {where} (" in text
+    for figure, side, where, _ in comparisons.losses():
+        assert f"| [{side}](#{figure.replace('_', '-')}) | {where} |" in text

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.cli.output import Output
-from slidefold.definition.operators import sum as sf_sum
 from slidefold.definition.arguments import rolling
+from slidefold.definition.operators import sum as sf_sum
 from slidefold.pipeline.on_spark import spark_session
 
 _KEYS = (100, 100_000)

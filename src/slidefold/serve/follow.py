@@ -97,7 +97,8 @@ class _Follower:
             if bad:
                 before = _count_lines(file, start) - header.count(b"\n")
                 for row in bad:
-                    self._broken(replace(row, line=row.line + before))
+                    line = None if row.line is None else row.line + before
+                    self._broken(replace(row, line=line))
             end = Reading(name, 0, start + len(text))
             self._take(table.slice(rows), Reading(name, rows, start), end)
 
