@@ -66,7 +66,7 @@ class Asked:
     group: Ints  # the group of each; the number of groups if it has no rows
     times: Ints
     column: Callable[[str], Any]  # an Arrow array in this order
-    # What was found for a distance and a side: windows that end now share their ends.
+    # The ends for a distance and a side: windows that end together share them.
     places: dict[tuple[int, str], Ints] = field(default_factory=dict)
 
     def until(self, rows: SortedRows, back: int = 0, *, before: bool = False) -> Ints:
