@@ -218,7 +218,7 @@ def test_a_meaning_is_the_sentence_that_names_the_parameter() -> None:
     """
     assert parameters.meaning("one", doc) == "`one` is the first."
     assert "another, over two lines." in parameters.meaning("two", doc)
-    assert parameters.meaning("three", doc) == "what it is, at length."
+    assert parameters.meaning("three", doc) == "What it is, at length."
     assert parameters.meaning("five", doc) == ""
 
 

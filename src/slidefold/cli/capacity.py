@@ -23,6 +23,7 @@ _HEADINGS = ("keys", "what", "estimated", "measured", "ratio")
 def calibrate(out: Output, rows: int) -> None:
     """Measure this machine, and compare the estimates with what was measured."""
     from slidefold.spark.capacity import Scale, shuffle_bytes
+    from slidefold.spark.worker import map_in_arrow
 
     cores = os.cpu_count() or 1
     results: list[list[Any]] = []
@@ -36,7 +37,7 @@ def calibrate(out: Output, rows: int) -> None:
             data.count()
             partitions = max(cores, 2)
             ours = definition.run(data, partitions=partitions)
-            floor = data.repartition(partitions, "k").mapInArrow(_same, data.schema)
+            floor = map_in_arrow(data.repartition(partitions, "k"), _same, data.schema)
             _noop(ours)  # the first run starts workers and compiles
             before = _written(spark)
             moved = min(_timed(floor) for _ in range(2))

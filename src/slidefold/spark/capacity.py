@@ -122,8 +122,8 @@ def _with_keys(definition: Rolling, sample: Any, *, many: bool) -> Any:
 def shuffle_bytes(sample: Any) -> float:
     """Return the bytes of rows in a shuffle file: Spark's rows, compressed in blocks.
 
-    >>> round(shuffle_bytes(pa.table({"a": range(4000)})) / 4000)
-    7
+    >>> 2 < shuffle_bytes(pa.table({"a": range(4000)})) / 4000 < 20  # 20 before compression
+    True
     """
     few = sample.slice(0, _SHUFFLED)
     data = b"".join(_rows(few))
