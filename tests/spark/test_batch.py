@@ -235,7 +235,9 @@ def test_a_source_that_changes_is_refused(spark: Any, tmp_path: Path) -> None:
             found.collect()
 
 
-@pytest.mark.parametrize("operator", [sf.sum("x"), sf.first("x")])
+@pytest.mark.parametrize(
+    "operator", [sf.sum("x"), pytest.param(sf.first("x"), marks=pytest.mark.exhaustive)]
+)
 def test_values_that_change_are_refused(spark: Any, tmp_path: Path, operator: Any) -> None:
     """Where middles were summarized from other values than those that come now."""
     first = tmp_path / "value"

@@ -22,7 +22,7 @@ from tools.crash import __main__ as crash
 from tools.crash.cluster import Cluster
 from tools.crash.cluster import cluster as running
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.exhaustive]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,6 @@ def test_all_that_is_portable(cluster: Cluster, tmp_path: Path) -> None:
     assert all("Asked to launch executor" in log for log in logs)
 
 
-@pytest.mark.exhaustive  # `.ci/run` kills a stream on a cluster by itself
 def test_executors_and_the_driver_are_killed(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

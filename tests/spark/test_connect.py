@@ -10,7 +10,7 @@ import pytest
 from tests.spark.modes import run_script, run_tests
 from tools.crash.cluster import JAVA, Daemon, free_port
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.exhaustive]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ from tests.spark.test_batch import table_of
 from tests.support.streams import Files, drain, written
 from tools.crash.workload import DELAY, FEATURES, faults, rows
 
-pytestmark = pytest.mark.spark
+# Other tests cover a local session of the newest Spark.
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.exhaustive]
 
 COLUMNS: dict[str, Any] = {
     "total": sf.sum("x").over("3h"),
