@@ -162,8 +162,10 @@ def _late_median(sizes: Sizes) -> float:
 def _river(values: list[float], rounds: int) -> float:
     from river import stats, utils
 
-    kept: list[Any] = [utils.Rolling(kind(), 100) for kind in (stats.Sum, stats.Mean, stats.Var)]
-    kept += [utils.Rolling(stats.Mean(), 1_000), utils.Rolling(stats.Sum(), 1_000)]
+    kept: list[Any] = [
+        utils.Rolling(kind, window_size=100) for kind in (stats.Sum, stats.Mean, stats.Var)
+    ]
+    kept += [utils.Rolling(kind, window_size=1_000) for kind in (stats.Mean, stats.Sum)]
     kept += [stats.RollingMax(100), stats.RollingMin(100), stats.RollingQuantile(0.5, 100)]
     kept += [stats.Count(), stats.RollingMax(1_000)]
 
