@@ -88,7 +88,7 @@ demo: $(VENV)/.build ## Real flights through a pipeline, on every engine (ENGINE
 	@$(PY) -m slidefold.cli demo --out build/demo $(if $(filter local,$(ENGINE)),--no-spark)
 
 .PHONY: test
-test: ctest pytest ## Every feature and engine, C++ and Python, in 5 minutes
+test: ctest pytest ## Every feature and engine, C++ and Python
 
 # What `make test` leaves out: every case of the long suites, everything under the sanitizers, random
 # histories and damaged states, and streams that are killed.
@@ -104,7 +104,7 @@ EXHAUSTIVE ?= OFF
 SELECTED := $(if $(filter ON,$(EXHAUSTIVE)),,-m "not exhaustive")
 .PHONY: pytest
 pytest: java $(VENV)/.dev $(VENV)/.native ## The Python tests (TESTS=... selects, EXHAUSTIVE=ON all)
-	@echo "Running the Python tests (usually 4 minutes on 2 cores)"
+	@echo "Running the Python tests (usually 14 minutes on 2 cores)"
 	@$(PY) -m pytest -q -n $(TEST_WORKERS) $(SELECTED) $(TESTS)
 
 # The native module is the one that was built: both environments have the same Python. Old PySpark
