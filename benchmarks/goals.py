@@ -201,6 +201,16 @@ def single_events(rows: list[Row]) -> Iterator[Goal]:
         yield at_most(f"live, {what}", target, values, " us")
 
 
+def held_rows(rows: list[Row]) -> Iterator[Goal]:
+    """Compare the bytes per row with 0.25x of one store per feature, which took 259."""
+    values = [
+        (row["bytes_per_row"], f"{row['each']} rows per key")
+        for row in rows
+        if row["what"] == "three windows, two operators" and row["each"] >= 100
+    ]
+    yield at_most("live, three windows over two operators, bytes per row", 65, values, "")
+
+
 def tables(rows: list[Row]) -> Iterator[Goal]:
     """Compare `sf.rolling` with Polars, bottleneck and itself."""
     cost, place = "ms_per_million", ("operator", "keys", "window")
@@ -351,6 +361,18 @@ def small_jobs(rows: list[Row]) -> Iterator[Goal]:
     yield at_most("first Spark job: slidefold / an identity in Python workers", 1.2, values)
 
 
+def cut_in_time(rows: list[Row]) -> Iterator[Goal]:
+    """Judge what chunks of time cost over few rows; a tenth of what they once took."""
+    for columns, what, target in (
+        (3, "by key, 7 hot", 1.1),
+        (35, "by key, 7 hot", 8.6),
+        (35, "no key, 5 chunks", 2.9),
+        (35, "no key, 16 chunks", 5.3),
+    ):
+        values = [(r["seconds"], "") for r in rows if (r["columns"], r["what"]) == (columns, what)]
+        yield at_most(f"53,000 rows on Spark, {columns} columns, {what}", target, values, " s")
+
+
 def streams(rows: list[Row]) -> Iterator[Goal]:
     """Compare streams with their floor, Spark's sliding windows and its state per key."""
     cost = "us_per_row"
@@ -430,6 +452,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "keyed": sets,
     "live": arrivals,
     "live_events": single_events,
+    "live_memory": held_rows,
     "rolling": tables,
     "cliffs": complications,
     "expressions": made_of_rows,
@@ -439,6 +462,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "package": package,
     "serve": served,
     "spark_batch": clusters,
+    "spark_chunks": cut_in_time,
     "spark_questions": asked_on_spark,
     "spark_small": small_jobs,
     "stream": streams,

@@ -83,6 +83,19 @@ def largest():
 """
 
 
+def available_memory() -> int | None:
+    """Return the bytes that a new process can use without swapping, or None if unknown."""
+    text = _first_line("/proc/meminfo", "MemAvailable")
+    if text is None:
+        return None
+    found = 1024 * int(text.split()[0])
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    try:
+        return min(found, int(limit.read_text()) - int(used.read_text()))
+    except (OSError, ValueError):  # no group, or one without a limit
+        return found
+
+
 def measured_apart(program: str, *words: object) -> list[float]:
     """Run a program in its own process, where `largest()` returns its peak memory.
 

@@ -1,7 +1,8 @@
 """Hypothesis profiles, and the short slice of large suites.
 
-`default` is small; HYPOTHESIS_PROFILE=long looks further. A test marked `sampled(n)` has many
-cases: one in n of them always runs, the others are marked `exhaustive`.
+`default` is small; HYPOTHESIS_PROFILE=long looks further, and `short` is for the sanitizers. A test
+marked `sampled(n)` has many cases: one in n of them always runs, the others are marked
+`exhaustive`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ COMMON: dict[str, Any] = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 settings.register_profile("default", max_examples=15, stateful_step_count=30, **COMMON)
+settings.register_profile("short", max_examples=5, stateful_step_count=30, **COMMON)
 settings.register_profile("long", max_examples=200, stateful_step_count=60, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
@@ -35,6 +37,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
+# These are about Spark and need no session of it, so they are free to run anywhere.
+APART = (
+    "tests/spark/test_capacity.py",
+    "tests/spark/test_segments.py",
+    "tests/spark/test_stream_log.py",
+    "tests/spark/test_stream_overflows.py",
+    "tests/spark/test_stream_stages.py",
+)
 # Tests that share something expensive: a session of Spark, the output of a demo, compiled code.
 TOGETHER = (
     # These have a server or a cluster, and no session of their own.
@@ -57,6 +67,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return next((start for start in TOGETHER if nodeid.startswith(start)), nodeid)
+            return group(nodeid)
 
     return Together(config, log)
+
+
+def group(nodeid: str) -> str:
+    """Name the tests that run in one worker with this one; itself if it may run anywhere."""
+    if nodeid.startswith(APART):
+        return nodeid
+    return next((start for start in TOGETHER if nodeid.startswith(start)), nodeid)

@@ -52,9 +52,7 @@ OPERATORS = dict(operators())
 def fill(window: Any, thing: Any) -> None:
     """Push the thing, and others after it, so that it is in values and in folds."""
     for value in (thing, Thing(), thing, Thing()):
-        if isinstance(window, sf.algorithms.KeyedWindows):
-            window.push(["k"], [1], [value])
-        elif hasattr(window, "min_arity"):
+        if hasattr(window, "min_arity"):
             window.insert(id(value) % 7, value)
         elif isinstance(window, sf.Window) and isinstance(
             window.plan.window, sf.definition.windows.Time
@@ -64,8 +62,7 @@ def fill(window: Any, thing: Any) -> None:
             window.push(value)
         else:
             window.insert(value)
-    if not isinstance(window, sf.algorithms.KeyedWindows):
-        window.query()
+    window.query()
 
 
 def subjects(operator: Any) -> Iterator[Any]:
@@ -82,7 +79,6 @@ def subjects(operator: Any) -> Iterator[Any]:
     yield sf.algorithms.BTree(operator)
     yield sf.algorithms.Sba(operator, 3, 2)
     yield sf.algorithms.Pba(operator, 3)
-    yield sf.algorithms.KeyedWindows(operator, sf.time(9))
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -140,7 +136,6 @@ def test_a_cycle_through_an_operator_is_collected() -> None:
         lambda op: make("daba", op),
         sf.algorithms.Fiba,
         lambda op: sf.algorithms.Sba(op, 3),
-        lambda op: sf.algorithms.KeyedWindows(op, sf.time(3)),
     ):
         owner = Owner(kind)
         fill(owner.window, 3)

@@ -357,14 +357,14 @@ class TestMemoryComesBack:
         keyed.check()
         assert len(keyed) == 10
         assert sorted(keyed.keys()) == sorted(some)
-        assert keyed.nbytes < full / 50
+        assert keyed.nbytes < 0.7 * full  # the places of keys are used again
         assert [keyed.query(key) for key in some] == [1.0] * 10
         keyed.push(names, np.full(n, 55), np.ones(n))
         assert keyed.query(some[3]) == 2.0
+        assert keyed.nbytes < 1.1 * full
         keyed.advance(1000)
         keyed.check()
-        assert len(keyed) == 0
-        assert keyed.nbytes < 10_000
+        assert (len(keyed), keyed.entries) == (0, 0)
         keyed.push(some, np.full(10, 2000), np.ones(10))
         keyed.check()
         assert len(keyed) == 10

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import harness
 from benchmarks.papers import FIGURES, record, report, spark
 from benchmarks.papers.__main__ import chosen_figures, main, run
 from benchmarks.papers.bulk.fig15 import histogram, window_steps
 from benchmarks.papers.daba.fig12 import evictions
 from benchmarks.papers.data import DataError, files, generators, manufacturing, trips
 from benchmarks.papers.data.events import Events
-from benchmarks.papers.figure import Cell, Chart, Claim, Context, Figure, Series
+from benchmarks.papers.figure import Cell, Chart, Claim, Context, Figure, Series, Size
 
 SMOKE = Context("smoke")
 
@@ -72,7 +73,11 @@ def test_verdicts_come_from_the_claims(tmp_path: Path) -> None:
     run([figure], SMOKE, tmp_path)
     assert report.judged(figure, SMOKE, tmp_path).verdict == "same shape"
     path = tmp_path / "test.fig1.jsonl"
-    path.write_text("\n".join(path.read_text().splitlines()[:-2]) + "\n")
+    header, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([header, *lines[:-2]]) + "\n")
+    found = report.judged(figure, SMOKE, tmp_path)
+    assert found.verdict == "not run: only 2 of 3 cells are measured"
+    path.write_text("\n".join([header.replace('"cells": 3', '"cells": 2'), *lines[:-2]]) + "\n")
     found = report.judged(figure, SMOKE, tmp_path)
     assert found.verdict == "different, because 4 rows"
 
@@ -85,7 +90,56 @@ FAST = [name for name in FIGURES if name not in (*APART, *ON_SPARK)]
 def test_the_quick_run_leaves_spark_out(tmp_path: Path) -> None:
     assert ON_SPARK == ["fiba.fig16", "fiba.fig17", "fiba.fig18", "bulk.fig17", "pba.fig8"]
     found = report.judged(FIGURES["pba.fig8"], Context("quick"), tmp_path)
-    assert found.verdict == "not run: the quick run leaves Spark out"
+    assert found.verdict.startswith("not run: the quick run leaves Spark out")
+
+
+@pytest.mark.parametrize("size", ["smoke", "quick", "default", "full"])
+def test_the_windows_of_spark_itself_are_full(size: Size) -> None:
+    n = spark.WINDOW[size]
+    rows = spark.bearable(Context(size), n, window=n)
+    assert rows >= 3 * n * spark.KEYS
+
+
+@pytest.mark.parametrize("arguments", [["--only", "daba.fig9"], ["--only", "daba"]])
+def test_an_interrupt_is_one_sentence(
+    tmp_path: Path,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(record, "measure", interrupted)
+    assert main([*arguments, "--quick", "--out", str(tmp_path)]) == 130
+    assert "the same command goes on where it stopped" in capsys.readouterr().err
+
+
+def test_a_wrong_data_file_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "debs2012.txt", "1,2,3\n")
+    words = ["--only", "daba.fig12", "--quick", "--data", str(tmp_path), "--out", str(tmp_path)]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "error: debs2012.txt: expected at least 12 fields" in error
+    assert "Traceback" not in error
+
+
+def test_the_billion_is_refused_where_memory_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(harness, "available_memory", lambda: 8_000_000_000)
+    assert main(["--only", "bulk.billion", "--full", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "not run: it needs 22.6 GB of memory, and 8.0 GB are available" in out
+    monkeypatch.setattr(harness, "available_memory", lambda: 64_000_000_000)
+    assert FIGURES["bulk.billion"].missing(Context("full")) is None
+
+
+def test_the_available_memory_is_known() -> None:
+    found = harness.available_memory()
+    assert found is None or 0 < found < 2**50
 
 
 @pytest.mark.slow
@@ -186,12 +240,15 @@ def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
     )
     write(
         tmp_path / "202401-citibike.csv",
-        NEW + "a,bike,2024-01-01 00:00:01,2024-01-01 00:00:31,Here,5329.03\n",
+        NEW
+        + "a,bike,2024-01-01 00:00:01,2024-01-01 00:00:31,Here,5329.03\n"
+        + "b,bike,2024-01-01 00:00:02,2024-01-01 00:00:32,,\n"
+        + "c,bike,2024-01-01 00:00:03,2024-01-01 00:00:33,There,3260\n",
     )
     events = trips(Context("smoke", tmp_path), 100)
-    assert events.values.tolist() == [61.0, 90.0, 30.0]
+    assert events.values.tolist() == [61.0, 90.0, 30.0, 30.0, 30.0]
     assert events.times[0] - events.times[1] == 2_321_000
-    assert events.keys[:2].tolist() == [0, 1]
+    assert events.keys.tolist() == [0, 1, 2, 3, 1], "a station has one number in all files"
     bad = write(tmp_path / "bad-citibike.csv", "a,b\n1,2\n")
     with pytest.raises(DataError, match=r"expected a header with starttime, .* got a, b"):
         files.citi_bike([bad], 10)

@@ -84,17 +84,12 @@ def windows(dtype: str) -> Iterator[tuple[str, Any, Take, Take]]:
     flat: Any = sf.algorithms.FlatFat(total)
     flat.insert(1)
     yield "update", flat, lambda v: flat.update([0], [v]), lambda v: flat.update([0], [v])
-    keyed: Any = KeyedWindows(total, sf.time(50))
-    yield "keyed", keyed, lambda v: keyed.push([1], [2], [v]), lambda v: keyed.push([1], [2], [v])
 
 
 def uses(subject: Any, step: Callable[[Any], Any]) -> list[Callable[[], Any]]:
     """Calls on the object that must not get through while it is at work."""
     calls = [lambda: step(5), lambda: len(subject), lambda: subject.nbytes, subject.copy]
-    calls += [subject.to_bytes, subject.check]
-    if not isinstance(subject, KeyedWindows):
-        calls.append(subject.query)
-    return calls
+    return [*calls, subject.to_bytes, subject.check, subject.query]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
@@ -291,18 +286,6 @@ class TestThreads:
         assert keyed.entries == n * rounds
         assert all(entries % n == 0 and keys in (0, n) for entries, keys in seen)
         assert len(seen) > 2  # whoever waits comes next, however soon the next push comes
-
-    def test_integers_and_the_first_floats_at_once(self) -> None:
-        for _ in range(30):
-            keyed = KeyedWindows(sf.sum(), sf.time(10))
-
-            def push(times: Any, keyed: Any = keyed) -> None:
-                with suppress(sf.errors.ValueTypeError):
-                    keyed.push([1], times, [1.0])
-
-            together(partial(push, np.array([1])), partial(push, np.array([1.5])))
-            keyed.check()
-            assert len(keyed) == 1
 
     def test_copies_and_states_of_a_window_that_changes(self) -> None:
         w: Any = sf.Window(sf.sum(), sf.rows(100))

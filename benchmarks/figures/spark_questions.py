@@ -52,7 +52,9 @@ def _measure(spark: Any, sizes: Sizes, hot: bool) -> list[Row]:
     both = _rows(spark, sizes.events + sizes.questions, sizes.keys, hot).cache()
     for data in (events, questions, both):
         data.count()
-    options: dict[str, Any] = {"skew": HOT} if hot else {}
+    # Without partitions= so few rows would not be cut.
+    partitions = 2 * spark.sparkContext.defaultParallelism
+    options: dict[str, Any] = {"skew": HOT, "partitions": partitions} if hot else {}
     features.run(both, **options).write.format("noop").mode("overwrite").save()  # to start workers
     runs = best(lambda: features.run(both, **options), sizes.rounds)
     asks = best(lambda: features.run(events, at=questions, **options), sizes.rounds)

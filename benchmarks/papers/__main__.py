@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from benchmarks.papers import FIGURES, record, report
+from benchmarks.papers.data import DataError
 from benchmarks.papers.figure import Context, Figure, Size
 from benchmarks.papers.progress import Progress
 
@@ -72,10 +73,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size: Size = "quick" if chosen.quick else "full" if chosen.full else "default"
     # Other sizes never replace the recorded default run.
     out = chosen.out or (RESULTS if size == "default" else RESULTS / size)
-    context = Context(size, chosen.data)
+    context = Context(size, chosen.data, named=bool(chosen.only))
     if not chosen.report:
         harness.warn_if_busy()
-        run(figures, context, out)
+        try:
+            run(figures, context, out)
+        except KeyboardInterrupt:
+            print("interrupted; the same command goes on where it stopped", file=sys.stderr)
+            return 130
+        except DataError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
     results = [report.judged(figure, context, out) for figure in figures]
     print(report.table(results))
     print(f"report: {report.write(results, out)}")

@@ -18,6 +18,7 @@ class Context:
 
     size: Size
     data: Path | None = None
+    named: bool = False  # the figures were named one by one
 
 
 @dataclass(frozen=True)

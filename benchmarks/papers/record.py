@@ -28,11 +28,12 @@ def path_of(figure: str, out: Path) -> Path:
     return out / f"{figure}.jsonl"
 
 
-def header_of(figure: str, context: Context) -> Row:
+def header_of(figure: str, context: Context, cells: int) -> Row:
     """Return the first line of a new record."""
     return {
         "figure": figure,
         "size": context.size,
+        "cells": cells,
         "data": str(context.data) if context.data else None,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         **harness.commit(),
@@ -64,14 +65,21 @@ def load(figure: str, out: Path) -> tuple[Row | None, list[Row]]:
     return lines[0], [row for row in rows if counts[row["cell"]] == row["of"]]
 
 
+def unfinished(header: Row, rows: list[Row]) -> str | None:
+    """Say how much of a record is measured, or return None if all of it is."""
+    done = len({row["cell"] for row in rows})
+    wanted = header.get("cells", done)
+    return None if done == wanted else f"only {done} of {wanted} cells are measured"
+
+
 def measure(figure: Figure, context: Context, out: Path) -> Iterator[tuple[int, int]]:
     """Measure the cells that are missing; yields how many are done, of how many."""
     cells = figure.cells(context)
     path = path_of(figure.name, out)
-    new = header_of(figure.name, context)
+    new = header_of(figure.name, context, len(cells))
     old, rows = load(figure.name, out)
-    same = ("size", "data", "commit", "modified")
-    if old is None or any(old[name] != new[name] for name in same):
+    same = ("size", "cells", "data", "commit", "modified")
+    if old is None or any(old.get(name) != new[name] for name in same):
         old, rows = new, []
     done = {row["cell"] for row in rows}
     out.mkdir(parents=True, exist_ok=True)

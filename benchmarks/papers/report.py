@@ -54,8 +54,12 @@ class Result:
 def judged(figure: Figure, context: Context, out: Path) -> Result:
     """Return a figure with what is recorded of it."""
     header, rows = record.load(figure.name, out)
-    claims = figure.claims(rows) if rows else []
-    return Result(figure, header, rows, claims, None if rows else figure.missing(context))
+    if header is None or not rows:
+        return Result(figure, header, [], [], figure.missing(context))
+    reason = record.unfinished(header, rows)
+    if reason is not None:
+        return Result(figure, header, [], [], reason)
+    return Result(figure, header, rows, figure.claims(rows), None)
 
 
 def table(results: Sequence[Result]) -> str:

@@ -1,4 +1,4 @@
-// FiBA and keyed windows of any operator.
+// FiBA of any operator.
 #include "fiba_pairs.hpp"
 
 namespace slidefold::bindings {
@@ -12,14 +12,6 @@ TreePtr make_fiba(const Spec& spec, const TreeOptions& options) {
   TreePtr tree = with_erased(erased, [&](auto op) { return make_fiba_over(op, options); });
   tree->combines = erased.combines;
   return tree;
-}
-
-KeyedPtr make_keyed(const Spec& spec) {
-  if (!kLean) {
-    if (KeyedPtr windows = make_keyed_sums(spec)) return windows;
-    if (KeyedPtr windows = make_keyed_reals(spec)) return windows;
-  }
-  return with_erased(erase(spec, false), [](auto op) { return make_keyed_over(op); });
 }
 
 }  // namespace slidefold::bindings

@@ -137,7 +137,7 @@ struct Build {
 }  // namespace
 
 FacePtr make_flat_fat(const Spec& spec, const Options& options) {
-  return make<Build, Static::kFew>(spec, options);
+  return make<Build, Static::kFew, false, false, true>(spec, options);
 }
 
 }  // namespace slidefold::bindings

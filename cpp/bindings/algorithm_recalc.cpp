@@ -4,7 +4,7 @@
 namespace slidefold::bindings {
 
 FacePtr make_recalc(const Spec& spec, const Options& options) {
-  return make<Plain<Recalc>::Build, Static::kFew>(spec, options);
+  return make<Plain<Recalc>::Build, Static::kFew, false, false, true>(spec, options);
 }
 
 }  // namespace slidefold::bindings

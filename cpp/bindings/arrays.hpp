@@ -5,7 +5,6 @@
 
 #include <nanobind/ndarray.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "slidefold/storage/buffer.hpp"
@@ -25,9 +24,7 @@ struct FreshArray {
 
 template <class T>
 FreshArray<T> fresh_array(std::size_t rows) {
-  // Huge pages come from 4 MiB on; pages that are not touched take no memory.
-  constexpr std::size_t kHuge = (std::size_t{4} << 20) / sizeof(T);
-  auto buffer = std::make_unique<Buffer<T>>(rows > kHuge / 4 ? std::max(rows, kHuge) : rows);
+  auto buffer = std::make_unique<Buffer<T>>(rows);
   T* const data = buffer->data();
   nb::capsule owner(buffer.get(),
                     [](void* held) noexcept { delete static_cast<Buffer<T>*>(held); });

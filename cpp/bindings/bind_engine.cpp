@@ -64,6 +64,20 @@ nb::object feed(EngineCore& core, nb::handle capsule, std::optional<Time> waterm
   return nb::make_tuple(late, numbers_of(answered.rows), results_of(core, answered.rows.size()));
 }
 
+// Takes a batch whose results nobody wants. Returns the places of late rows.
+nb::object accept(EngineCore& core, nb::handle capsule, Time lateness) {
+  const Turn turn(core.turns);
+  read_batch(core, capsule);
+  const Answered answered = take(core, std::nullopt, lateness);
+  if (core.needs_gil) {
+    commit(core);
+  } else {
+    const nb::gil_scoped_release without_gil;
+    commit(core);
+  }
+  return answered.late.empty() ? nb::none() : numbers_of(answered.late);
+}
+
 // One row: its values by input. Returns (late, numbers of rows with results).
 nb::object push(EngineCore& core, const nb::tuple& values, std::optional<Time> lateness) {
   const Turn turn(core.turns);
@@ -185,6 +199,7 @@ void bind_engine(nb::module_& m) {
              build(*self, program);
            })
       .def("feed", feed, nb::arg("batch"), nb::arg("watermark").none(), nb::arg("lateness").none())
+      .def("accept", accept, nb::arg("batch"), nb::arg("lateness"))
       .def("push_event", push_event, nb::arg("event"), nb::arg("lateness"))
       .def("ask_event", ask_event, nb::arg("question"))
       .def_prop_ro("calls_python", [](const EngineCore& core) { return core.needs_gil; })
@@ -205,7 +220,12 @@ void bind_engine(nb::module_& m) {
              const Turn turn(core.turns);
              return results_of(core, rows);
            })
-      .def("fill", fill, nb::arg("batch"), nb::arg("watermark").none())
+      .def(
+          "fill",
+          [](EngineCore& core, nb::handle batch, std::optional<Time> watermark) {
+            return numbers_of(fill(core, batch, watermark));
+          },
+          nb::arg("batch"), nb::arg("watermark").none())
       // The windows of keys at times: rows of keys, times and what delta windows walk.
       .def(
           "ask",
@@ -254,10 +274,9 @@ void bind_engine(nb::module_& m) {
                      const nb::str column(found.column.data(), found.column.size());
                      return nb::make_tuple(column, found.sentence, numbers_of(found.rows));
                    })
-      .def_prop_ro("keeps_past",
-                   [](const EngineCore& core) {
-                     return core.grid.fill || !core.engine->past_parts().empty();
-                   })
+      // Results that do not fit are null and in `overflows`, also those of new rows.
+      .def_rw("counts_overflows", &EngineCore::counts_overflows)
+      .def_prop_ro("keeps_past", [](const EngineCore& core) { return core.keeps_past(); })
       .def("prune",
            [](EngineCore& core) {
              const Turn turn(core.turns);
@@ -272,6 +291,7 @@ void bind_engine(nb::module_& m) {
       .def_prop_ro("watermark", [](const EngineCore& core) { return core.watermark; })
       .def_prop_ro("newest", [](const EngineCore& core) { return core.newest; })
       .def_prop_ro("rows", [](const EngineCore& core) { return core.engine->rows(); })
+      .def_prop_ro("slices", [](const EngineCore& core) { return core.engine->slices(); })
       .def_prop_ro("keys", [](const EngineCore& core) { return core.engine->keys(); })
       .def_prop_ro("waiting", [](const EngineCore& core) { return core.engine->waiting(); })
       .def_prop_ro("seen", [](const EngineCore& core) { return core.seen; })
@@ -282,7 +302,7 @@ void bind_engine(nb::module_& m) {
                    })
       .def_prop_ro("oldest",
                    [](EngineCore& core) -> std::optional<Time> {
-                     if (core.engine->rows() == 0) return std::nullopt;
+                     if (core.engine->rows() + core.engine->slices() == 0) return std::nullopt;
                      return core.engine->oldest_row();
                    })
       .def_prop_ro("nbytes",

@@ -10,6 +10,7 @@
 
 #include "fold_windows.hpp"
 #include "signals.hpp"
+#include "slidefold/columns/ties.hpp"
 #include "sorted_times.hpp"
 
 namespace slidefold::bindings {
@@ -26,85 +27,6 @@ std::size_t Placing::input_row(std::size_t row, std::size_t rows) const {
 
 namespace {
 
-// ---- what the bounds of a window answer -----------------------------------------------------
-
-struct CountRows {
-  using Out = std::int64_t;
-  Out operator()(const Presence& present, std::size_t lo, std::size_t hi) const {
-    return static_cast<Out>(present.between(lo, hi));
-  }
-};
-
-// The first row of a window, or the n-th one from its end.
-struct PickRow {
-  using Out = std::uint32_t;
-  std::size_t from_end = 0;
-  Out operator()(const Presence& present, std::size_t lo, std::size_t hi) const {
-    if (present.before == nullptr) {
-      return static_cast<Out>(from_end == 0 ? lo : hi - from_end);
-    }
-    return present.rows[from_end == 0 ? present.before[lo] : present.before[hi] - from_end];
-  }
-};
-
-template <class Answer>
-struct BoundsJob final : ResultJob<typename Answer::Out> {
-  Answer answer;
-  BoundsJob(const JobSpec& spec, const Answer& which)
-      : ResultJob<typename Answer::Out>(spec.rows, spec.anywhere), answer(which) {}
-
-  void one(std::size_t lo, std::size_t hi, std::size_t row, Share& share) {
-    if (this->present.between(lo, hi) >= this->least) {
-      this->results.data()[row] = answer(this->present, lo, hi);
-      return;
-    }
-    this->results.data()[row] = {};
-    this->valid[row] = false;
-    share.missing = true;
-  }
-  struct BoundsPart final : Part {
-    BoundsJob& job;
-    Share& share;
-    BoundsPart(BoundsJob& whose, Share& which) : job(whose), share(which) {}
-    void fold(const FrameBlock& block) override {
-      const std::size_t end = job.reach.keeps_end() ? 1 : 0;
-      for (std::size_t row = block.begin; row < block.end; ++row) {
-        job.one(block.lo[row - block.begin], row + end, row, share);
-      }
-    }
-  };
-  std::unique_ptr<Part> part(const SortedTimes&, Share& share) override {
-    return std::make_unique<BoundsPart>(*this, share);
-  }
-  void fold_rows(const SortedTimes& sorted, Share& share) override {
-    const std::size_t behind = this->reach.keeps_end() ? 0 : 1, window = this->reach.rows;
-    for_groups(sorted, share, [&](std::size_t start, std::size_t first, std::size_t last) {
-      for (std::size_t row = first; row < last; ++row) {
-        const std::size_t hi = row + 1 - behind;
-        one(hi - std::min(hi - start, window), hi, row, share);
-      }
-    });
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Job> row_job(const JobSpec& spec) {
-  const std::string_view name = spec.spec.name;
-  if (name == "count") return std::make_unique<BoundsJob<CountRows>>(spec, CountRows{});
-  PickRow pick;
-  if (name == "last") {
-    pick.from_end = 1;
-  } else if (name == "nth") {
-    pick.from_end = static_cast<std::size_t>(spec.spec.number("n"));
-  } else if (name != "first") {
-    return nullptr;
-  }
-  return std::make_unique<BoundsJob<PickRow>>(spec, pick);
-}
-
-namespace {
-
 // ---- nulls --------------------------------------------------------------------------------------
 
 // Which rows are present, once for all columns that have the same.
@@ -112,7 +34,7 @@ class Presences {
  public:
   explicit Presences(std::size_t rows) : rows_(rows) {}
 
-  // `picks`: the operator is answered by the rows that are present, `counts`: by their number.
+  // `picks`: the operator is answered by a list of the present rows, `counts`: by their number.
   // Others only need them to be `least` in a window, which most windows are because of their
   // length.
   Presence of(nb::handle valid, bool picks, bool counts, std::size_t least) {
@@ -126,12 +48,16 @@ class Presences {
     Known& known = place->second;
     if (fresh) {
       known.column = column;
+      known.longest = bound_of_gaps(column);
+    }
+    if (least > 1 && known.longest == rows_ && !known.followed) {
       known.longest = longest_gap(column);
+      known.followed = true;
     }
     if (known.longest == 0) return {};
     Presence present{column.data(), nullptr, nullptr, known.longest};
     constexpr std::size_t kFew = 256;  // rows that are counted where they stand
-    if (picks || counts || present.surely(least) > kFew) {
+    if (picks || counts || (least > 1 && present.surely(least) > kFew)) {
       if (known.before.empty()) count(known);
       present.before = known.before.data();
     }
@@ -145,11 +71,12 @@ class Presences {
  private:
   struct Known {
     Column<bool> column;
-    std::size_t longest = 0;
+    std::size_t longest = 0;  // no run of absent rows is longer
+    bool followed = false;    // whether all runs were
     Buffer<std::uint32_t> before, rows;
   };
-  // No run of absent rows is longer than this.
-  std::size_t longest_gap(const Column<bool>& column) const {
+  // No run of absent rows is longer than this, which is 0 if none is absent.
+  std::size_t bound_of_gaps(const Column<bool>& column) const {
     const bool* const valid = column.data();
     // If each eight rows have a present one, no run of absent ones is longer than 14: eight times
     // as fast as to follow the runs.
@@ -166,7 +93,10 @@ class Presences {
     const std::size_t rest = rows_ % kWord;
     const bool whole = std::all_of(valid + rows_ - rest, valid + rows_, [](bool v) { return v; });
     if (all == kEveryByte && whole) return 0;
-    if (close) return 2 * (kWord - 1);
+    return close ? 2 * (kWord - 1) : rows_;
+  }
+  std::size_t longest_gap(const Column<bool>& column) const {
+    const bool* const valid = column.data();
     std::size_t longest = 0, gap = 0;
     for (std::size_t row = 0; row < rows_; ++row) {
       gap = (gap + 1) & (std::size_t{valid[row]} - 1);  // nulls at random would mispredict a branch
@@ -223,7 +153,7 @@ void require_results(const SortedTimes& sorted, const Job& job, Share& share) {
 // Folds the rows of a share, one of `shares` for each column.
 void run(const SortedTimes& sorted, bool peers, const Jobs& jobs, std::vector<Share>& shares) {
   std::vector<TimeReach> windows;
-  std::vector<std::unique_ptr<Part>> parts(jobs.size());
+  std::vector<std::unique_ptr<JobPart>> parts(jobs.size());
   std::vector<std::size_t> window_of(jobs.size());
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     Job& job = *jobs[j];
@@ -356,10 +286,10 @@ std::unique_ptr<Job> job_of(const JobSpec& spec) {
 
 // One (results, valid) for each column, valid None if every row has a result. `windows` are (rows,
 // keeps_end) or (span, keeps_start, keeps_end), `columns` are (index of its window, operator,
-// values in order, valid or None, least values). Results of first, last, nth, max_by and min_by are
-// rows in order; the values of the last two are their keys. Rows that are not where the input has
-// them: `places` or `order` of all of them, or `moved`, the rows of the input that moved and where
-// they are.
+// values in order, valid or None, least values). First, last and nth take words of
+// any meaning, and max_by and min_by a pair of words and keys; without words their results are rows
+// in order. Rows that are not where the input has them: `places` or `order` of all of them, or
+// `moved`, the rows of the input that moved and where they are.
 nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int64_t>& times,
                       nb::list windows, nb::list columns, nb::handle places, nb::handle order,
                       nb::handle moved, std::size_t threads) {
@@ -386,7 +316,7 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
     } else if (picks || (!counts && !nb::handle(described[3]).is_none())) {
       least = std::max<std::size_t>(least, 1);
     }
-    const Presence present = presences.of(described[3], picks, counts, least);
+    const Presence present = presences.of(described[3], spec.name == "nth", counts, least);
     jobs.push_back(job_of({spec, described[2], rows, placing.anywhere(), present}));
     Job& job = *jobs.back();
     job.reach = reaches[window];
@@ -396,7 +326,7 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
     timed |= job.reach.timed;
   }
   bool peers = false;
-  if (timed && !sorted.in_order(peers)) {
+  if (timed && !scan_times(sorted, peers)) {
     fail("ValueTypeError", "expected times of a group that never decrease");
   }
   // A share of the rows starts with windows of its own.

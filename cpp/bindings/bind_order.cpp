@@ -38,11 +38,19 @@ SortedTimes sorted_times(const Whole& starts, const Whole& times) {
 
 namespace {
 
-// (order, times in order, starts, places, tied): the stable order by group and time, and whether
-// any rows of a group have equal times. Groups are numbered below `count`, and starts tells where
-// each one begins and all end. Order and times are None if the rows are in order; the place of each
-// row in order is None if they are, or nearly so: then the order itself is as good for all uses.
-nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& times) {
+template <class T>
+nb::object array_of(const std::vector<T>& values) {
+  const auto found = fresh_array<T>(values.size());
+  std::copy(values.begin(), values.end(), found.data);
+  return found.array;
+}
+
+// (order, times in order, starts, places, ties): the stable order by group and time. Groups are
+// numbered below `count`, and starts tells where each one begins and all end. Order and times are
+// None if the rows are in order; the place of each row in order is None if they are, or nearly so:
+// then the order itself is as good for all uses. Ties, if `peers` are asked for and there are any:
+// the places of rows of a group that have equal times, and where their runs begin and end.
+nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& times, bool peers) {
   GroupedTimes given{times.shape(0), times.data()};
   require_rows(given.rows);
   Column<std::int32_t> by{};
@@ -58,46 +66,39 @@ nb::object order_rows_of(nb::handle groups, std::size_t count, const Whole& time
     if (!numbered) {
       fail("ValueTypeError", "expected groups numbered below " + std::to_string(count));
     }
+  } else {
+    count = given.rows > 0 ? 1 : 0;
   }
-  const auto starts = fresh_array<std::int64_t>(given.groups != nullptr ? count + 1
-                                                : given.rows > 0        ? 2
-                                                                        : 1);
+  const auto starts = fresh_array<std::int64_t>(count + 1);
   if (given.groups != nullptr) {
     given.count_groups(starts.data);
   } else {
     starts.data[0] = 0;
-    if (given.rows > 0) starts.data[1] = static_cast<std::int64_t>(given.rows);
+    starts.data[count] = static_cast<std::int64_t>(given.rows);
   }
-  bool tied = false;
-  if (given.in_order(tied)) {
-    return nb::make_tuple(nb::none(), nb::none(), starts.array, nb::none(), tied);
-  }
+  TiedRows ties;
+  const auto scanned = [&](const std::int64_t* of) {
+    bool tied = false;
+    ties = {};
+    return scan_times({of, starts.data, count}, tied, peers ? &ties : nullptr);
+  };
+  const auto tied = [&]() -> nb::object {
+    if (ties.rows.empty()) return nb::none();
+    return nb::make_tuple(array_of(ties.rows), array_of(ties.runs));
+  };
+  bool rising = given.groups == nullptr || given.grouped();
+  if (rising) run_long(false, [&] { rising = scanned(given.times); });
+  if (rising) return nb::make_tuple(nb::none(), nb::none(), starts.array, nb::none(), tied());
   const auto order = fresh_array<std::uint32_t>(given.rows);
   const auto places = fresh_array<std::uint32_t>(given.rows);
   const auto in_order = fresh_array<std::int64_t>(given.rows);
   bool placed = false;
   run_long(false, [&] {
     placed = sort_rows(given, starts.data, order.data, places.data, in_order.data);
-    const std::size_t all = given.groups != nullptr ? count : 1;
-    (void)SortedTimes{in_order.data, starts.data, all}.in_order(tied);
+    if (peers) (void)scanned(in_order.data);
   });
   return nb::make_tuple(order.array, in_order.array, starts.array,
-                        placed ? places.array : nb::none(), tied);
-}
-
-template <class T>
-nb::object array_of(const std::vector<T>& values) {
-  const auto found = fresh_array<T>(values.size());
-  std::copy(values.begin(), values.end(), found.data);
-  return found.array;
-}
-
-// (rows, runs): the rows that have peers, and where their runs begin and end among them.
-nb::object find_ties_of(const Whole& starts, const Whole& times) {
-  const SortedTimes sorted = sorted_times(starts, times);
-  TiedRows ties;
-  run_long(false, [&] { ties = find_ties(sorted); });
-  return nb::make_tuple(array_of(ties.rows), array_of(ties.runs));
+                        placed ? places.array : nb::none(), tied());
 }
 
 // (order, rows, runs) by the keys of tied rows: how each run is to be ordered, None if it is, and
@@ -224,8 +225,8 @@ nb::object move_rows(const Bytes& data, std::size_t width, const Places& rows,
 }  // namespace
 
 void bind_order(nb::module_& m) {
-  m.def("order_rows", order_rows_of, nb::arg("groups").none(), nb::arg("count"), nb::arg("times"));
-  m.def("find_ties", find_ties_of, nb::arg("starts"), nb::arg("times"));
+  m.def("order_rows", order_rows_of, nb::arg("groups").none(), nb::arg("count"), nb::arg("times"),
+        nb::arg("peers") = false);
   m.def("order_ties", order_ties_of, nb::arg("keys"), nb::arg("runs"));
   m.def("number_keys", number_keys_of);
   m.def("take_rows", take_rows, nb::arg("data"), nb::arg("width"), nb::arg("rows"));

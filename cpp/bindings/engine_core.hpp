@@ -39,6 +39,7 @@ struct EngineCore {
   std::unique_ptr<Engine> engine;
   std::vector<std::unique_ptr<Output>> outputs;
   Overflows overflows;             // of rows that were taken earlier and are final now
+  bool counts_overflows = false;   // of all rows
   std::vector<Output*> ranked;     // those that need the own values of rows
   std::vector<std::string> names;  // of the outputs
   std::vector<nb::str> keys;       // the same as Python objects
@@ -75,6 +76,8 @@ struct EngineCore {
     std::uint64_t low, high;
   };
   std::vector<End> ends;
+  // Whether keys keep something of rows that have gone for ever.
+  bool keeps_past() const { return grid.fill || !engine->past_parts().empty(); }
   bool waits = false;  // rows wait for the watermark
   bool again = false;  // rows that a batch changes are answered once more
   // Questions at the watermark see only rows before it, which rows windows still need then.
@@ -152,8 +155,9 @@ nb::object held(EngineCore& core, std::optional<Time> until);
 // What keys keep of rows that have gone: keys, how many rows, the last end and the states.
 nb::object past(EngineCore& core);
 void fill_past(EngineCore& core, nb::handle capsule);
-// Rows that are there already: what has become final up to the watermark has come out.
-void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark);
+// Takes rows whose results up to the watermark have come out already: nothing is answered. Returns
+// the numbers of the rows, old and new, that wait no longer.
+std::vector<std::int64_t> fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark);
 // The keys and bounds of results that are not at rows.
 nb::object ends_of(EngineCore& core);
 

@@ -120,7 +120,10 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
   part.commutative = at<bool>(given, "commutative");
   part.kernel = kernel_of(spec);
   if (part.kernel == nullptr) {
-    part.own_kernel = engine::ErasedKernel::of(*erased.op.algebra);
+    Algebra algebra = *erased.op.algebra;
+    // A class in Python may leave it out; the table of all such classes has it.
+    if (!traits(spec).selective) algebra.newer_wins = nullptr;
+    part.own_kernel = engine::ErasedKernel::of(algebra);
     part.kernel = part.own_kernel.get();
   }
   const PortTable& port = ports(erased.op);
@@ -148,6 +151,7 @@ Part part_in(EngineCore& core, nb::handle given, ErasedOp& op) {
     }
     part.reads = row;
     part.lift = ObjectRow::lift;
+    part.bound = true;  // saved states hold rows of it, not its Python objects
     core.needs_gil = true;
   }
   return part;

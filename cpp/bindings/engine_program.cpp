@@ -263,6 +263,14 @@ void build(EngineCore& core, nb::dict given) {
     ErasedOp op;
     Part part = part_in(core, one, op);
     part.idle = at<bool>(one, "counts");
+    // States that hold the address of a text do not keep it.
+    const auto holds = [&](std::uint32_t column) {
+      return std::find(program.text_columns.begin(), program.text_columns.end(), column) !=
+             program.text_columns.end();
+    };
+    if (at<std::string>(one, "kind") == "fold" && !part.columns.empty() && holds(part.columns[0])) {
+      part.bound = part.bound || spec_from(one["op"]).dtype != "str";
+    }
     ops.push_back(op);
     core.parts.push_back(part);
     program.shape.parts.push_back(std::move(part));
@@ -337,6 +345,7 @@ void build(EngineCore& core, nb::dict given) {
     program.ties.push_back(
         {column, presence < 0 ? engine::kAlways : static_cast<std::uint32_t>(presence), how});
   }
+  if (core.slide == Slide::kTime && at<bool>(given, "slices")) program.ends = core.grid;
   core.engine = std::make_unique<Engine>(std::move(program));
   core.engine->set_multiple(core.every);
   for (const auto& wire : wires) core.engine->set_sink(wire.window, wire.k, wire.sink);

@@ -7,6 +7,8 @@
 namespace slidefold::bindings {
 namespace {
 
+constexpr std::size_t kFewQuestions = 8;
+
 // Thrown for a question about a time whose rows may be gone.
 struct TooOld {
   std::size_t row;
@@ -77,7 +79,9 @@ void ask_rows(EngineCore& core, std::optional<Time> now) {
     }
   };
   try {
-    if (core.needs_gil) return answer();
+    // A few questions take microseconds, but whoever gives up the interpreter may have to wait
+    // hundreds of them to get it back.
+    if (core.needs_gil || core.inputs.count() <= kFewQuestions) return answer();
     const nb::gil_scoped_release without_gil;
     answer();
   } catch (const TooOld& old) {

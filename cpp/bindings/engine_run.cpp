@@ -285,14 +285,14 @@ Answered step(EngineCore& core, std::optional<Time> given_watermark, std::option
   if (!moved || (core.watermark && *moved < *core.watermark)) moved = core.watermark;
   see_holes(core);
   core.overflows.clear();
-  core.overflows.counts = core.waits;
+  core.overflows.counts = core.waits || core.counts_overflows;
   try {
     engine.insert(given, answered.late.empty() ? nullptr : core.taken.data());
     core.ends.clear();
     if (core.slide != EngineCore::Slide::kNone) {
       if (core.again) {
         answer_changed_ends(core);
-        engine.pass_all();
+        engine.pass_inserted();
       } else {
         engine.wait(given, core.seen);
         if (moved) answer_slide(core, core.watermark.value_or(engine::kOldest), *moved);

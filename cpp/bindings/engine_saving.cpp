@@ -90,12 +90,12 @@ nb::object past(EngineCore& core) {
   };
   engine::Pool texts;
   engine.each_key([&](engine::Slot slot, engine::KeyStore& store) {
-    if (store.past == nullptr) return;
+    if (store.past == nullptr && !Engine::has_slices(store)) return;
     const auto key = engine.key(slot);
     for (std::size_t k = 0; k < keys; ++k) add(k, key[k], inputs.has_key(key.data(), k));
-    add(keys, store.past->rows, true);
-    add(keys + 1, static_cast<Word>(store.past->last_end.value_or(0)),
-        store.past->last_end.has_value());
+    const auto last_end = engine.last_end(slot);
+    add(keys, store.past == nullptr ? 0 : store.past->rows, true);
+    add(keys + 1, static_cast<Word>(last_end.value_or(0)), last_end.has_value());
     Saver saver;
     for (std::size_t i = 0; i < engine.past_parts().size(); ++i) {
       const Part& part = engine.nodes().part(engine.past_parts()[i]);
@@ -104,6 +104,7 @@ nb::object past(EngineCore& core) {
       }
       part.algebra().save(part.context.get(), store.past->states[i].get(), saver);
     }
+    if (Engine::has_slices(store)) engine.save_slices(store, saver);
     add(keys + 2, texts.add(saver.bytes()), true);
   });
   engine::Column batch;
@@ -135,7 +136,7 @@ void fill_past(EngineCore& core, nb::handle capsule) {
   const std::size_t keys = inputs.keys.size();
   const auto count = static_cast<std::size_t>(array->length);
   if (array->n_children != static_cast<std::int64_t>(keys + 3)) {
-    fail("StateError", "the states of lifetime windows cannot be read");
+    fail("StateError", "the states of older rows cannot be read");
   }
   std::vector<std::vector<Word>> words(keys + 3);
   std::vector<std::vector<std::uint8_t>> valid(keys + 3);
@@ -157,20 +158,25 @@ void fill_past(EngineCore& core, nb::handle capsule) {
       key[k] = valid[k][i] != 0 ? words[k][i] : 0;
       if (valid[k][i] == 0) key[keys + k / 64] |= Word{1} << (k % 64);
     }
-    engine::Past& past = engine.past_of(key.data());
-    past.rows = words[keys][i];
-    if (valid[keys + 1][i] != 0) past.last_end = static_cast<Time>(words[keys + 1][i]);
-    if (valid[keys + 2][i] == 0) fail("StateError", "the state of a lifetime window is missing");
+    if (valid[keys + 2][i] == 0) fail("StateError", "the states of a key are missing");
     Loader loader(engine::text_of(words[keys + 2][i]));
-    for (std::size_t p = 0; p < engine.past_parts().size(); ++p) {
-      const Part& part = engine.nodes().part(engine.past_parts()[p]);
-      past.states[p].fill([&](void* out) { part.algebra().load(part.context.get(), out, loader); });
+    if (core.keeps_past()) {
+      engine::Past& past = engine.past_of(key.data());
+      past.rows = words[keys][i];
+      if (valid[keys + 1][i] != 0) past.last_end = static_cast<Time>(words[keys + 1][i]);
+      for (std::size_t p = 0; p < engine.past_parts().size(); ++p) {
+        const Part& part = engine.nodes().part(engine.past_parts()[p]);
+        past.states[p].fill(
+            [&](void* out) { part.algebra().load(part.context.get(), out, loader); });
+      }
     }
+    if (loader.left() > 0) engine.load_slices(key.data(), loader);
     loader.finish();
   }
 }
 
-void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
+std::vector<std::int64_t> fill(EngineCore& core, nb::handle capsule,
+                               std::optional<Time> watermark) {
   const Turn turn(core.turns);
   read_batch(core, capsule);
   Engine& engine = *core.engine;
@@ -180,16 +186,19 @@ void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
     if (clock.valid[i] == 0) fail_at("DataError", "the column '" + clock.name + "' is null", i);
   }
   see_holes(core);
+  std::vector<std::int64_t> passed;
   try {
     engine.insert(given, nullptr);
     if (!core.waits) {
-      engine.pass_all();
+      engine.pass_inserted();
     } else {
       engine.wait(given, core.seen);
       if (watermark && core.slide == EngineCore::Slide::kWindow) {
         close_all(core, *watermark);
       } else if (watermark) {
-        engine.pass(*watermark);
+        for (const engine::Waiting& row : engine.pass(*watermark)) {
+          passed.push_back(static_cast<std::int64_t>(row.number));
+        }
       }
     }
   } catch (...) {
@@ -202,6 +211,7 @@ void fill(EngineCore& core, nb::handle capsule, std::optional<Time> watermark) {
   }
   core.seen += given.count;
   evict(core, false);
+  return passed;
 }
 
 nb::object ends_of(EngineCore& core) {

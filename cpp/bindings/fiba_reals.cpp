@@ -1,4 +1,4 @@
-// FiBA and keyed windows of means and extremes of floats.
+// FiBA of means and extremes of floats.
 #include "fiba_pairs.hpp"
 
 namespace slidefold::bindings {
@@ -17,10 +17,6 @@ auto with_operator(const Spec& spec, Visit&& visit) {
 
 TreePtr make_fiba_reals(const Spec& spec, const TreeOptions& options) {
   return with_operator(spec, [&](auto op) { return make_fiba_over(op, options); });
-}
-
-KeyedPtr make_keyed_reals(const Spec& spec) {
-  return with_operator(spec, [](auto op) { return make_keyed_over(op); });
 }
 
 }  // namespace slidefold::bindings

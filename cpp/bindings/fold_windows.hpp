@@ -39,6 +39,19 @@ struct Presence {
   }
 };
 
+// The last present row of windows that come in order.
+struct LastPresent {
+  std::size_t seen = 0, after = 0;  // one past the last row that is present of those before `seen`
+  // One past it; at most `lo` if there is none from `lo` to `hi`.
+  std::size_t operator()(const bool* valid, std::size_t lo, std::size_t hi) {
+    for (seen = std::max(seen, lo); seen < hi;) {
+      const bool present = valid[seen++];  // nulls at random would mispredict a branch
+      after = present ? seen : after;
+    }
+    return after;
+  }
+};
+
 // How results in order go to the rows of the input. Only one of the three is there, or none.
 struct Placing {
   const std::uint32_t* places = nullptr;  // places[i]: where row i of the input is in order
@@ -83,8 +96,8 @@ void for_groups(const SortedTimes& sorted, const Share& share, Each&& each) {
 
 // A share of the rows of one column over a time window, folded block by block as if no row had a
 // peer.
-struct Part {
-  virtual ~Part() = default;
+struct JobPart {
+  virtual ~JobPart() = default;
   virtual void fold(const FrameBlock& block) = 0;
 };
 
@@ -97,7 +110,7 @@ struct Job {
   bool* valid = nullptr;   // which rows have a result
 
   virtual ~Job() = default;
-  virtual std::unique_ptr<Part> part(const SortedTimes& sorted, Share& share) = 0;
+  virtual std::unique_ptr<JobPart> part(const SortedTimes& sorted, Share& share) = 0;
   // All rows of a share over a rows window. Group g is the rows starts[g] to starts[g + 1].
   virtual void fold_rows(const SortedTimes& sorted, Share& share) = 0;
   virtual void blank(std::size_t row) = 0;
@@ -110,12 +123,26 @@ struct Job {
   // (results, valid), valid None if every row has a result.
   virtual nb::object finish(bool missing) = 0;
 
-  // A window without enough rows has no result.
-  void require_rows(std::size_t lo, std::size_t hi, std::size_t row, Share& share) {
-    if (hi - lo >= enough || present.between(lo, hi) >= least) return;
-    blank(row);
-    valid[row] = false;
-    share.missing = true;
+  // Windows of the rows first to last, from lo_of(row) on, that lack rows have no result; `last`
+  // goes on from the windows before them.
+  template <class Lo>
+  void require_rows(std::size_t first, std::size_t stop, const Lo& lo_of, Share& share,
+                    LastPresent& last) {
+    const std::size_t end = reach.keeps_end() ? 1 : 0;
+    const bool* const present_rows = least == 1 ? present.valid : nullptr;
+    LastPresent seen = last;  // the compiler keeps it in registers
+    for (std::size_t row = first; row < stop; ++row) {
+      const std::size_t lo = lo_of(row), hi = row + end;
+      if (hi - lo >= enough) continue;
+      if (present_rows != nullptr ? seen(present_rows, lo, hi) > lo
+                                  : present.between(lo, hi) >= least) {
+        continue;
+      }
+      blank(row);
+      valid[row] = false;
+      share.missing = true;
+    }
+    last = seen;
   }
 };
 
@@ -198,6 +225,17 @@ struct JobSpec {
   bool anywhere;  // results do not stay where they are in order
   Presence present;
 };
+// A column of words of any meaning; null if it has others.
+template <class T>
+std::shared_ptr<Column<T>> words_of(nb::handle values, std::size_t rows) {
+  auto column = std::make_shared<Column<T>>();
+  if (!nb::try_cast<Column<T>>(values, *column, false)) return nullptr;
+  if (column->shape(0) != rows) {
+    fail("ValueTypeError", "expected an array of " + std::to_string(rows) + " words");
+  }
+  return column;
+}
+
 // Null if the operator is not one of theirs.
 std::unique_ptr<Job> number_job(const JobSpec& spec);
 std::unique_ptr<Job> pair_job(const JobSpec& spec);

@@ -131,10 +131,11 @@ struct FoldJob final : ResultJob<typename Op::Out> {
   FoldJob(const JobSpec& spec, std::shared_ptr<void> whose, const Lift& how)
       : ResultJob<typename Op::Out>(spec.rows, spec.anywhere), held(std::move(whose)), lift(how) {}
 
-  struct FoldPart final : Part {
+  struct FoldPart final : JobPart {
     FoldJob& job;
     Share& share;
     typename Both::Blocks kernel;
+    LastPresent last_present;
     FoldPart(FoldJob& whose, const SortedTimes& sorted, Share& which)
         : job(whose),
           share(which),
@@ -151,9 +152,8 @@ struct FoldJob final : ResultJob<typename Op::Out> {
         // Windows start in order: if the youngest start leaves the oldest row enough, all have it.
         const std::size_t start = lo[last - 1];
         if (first + end >= start && first + end - start >= job.enough) continue;
-        for (std::size_t row = first; row < last; ++row) {
-          job.require_rows(lo[row], row + end, row, share);
-        }
+        job.require_rows(
+            first, last, [lo](std::size_t row) { return lo[row]; }, share, last_present);
       }
     }
   };
@@ -161,13 +161,14 @@ struct FoldJob final : ResultJob<typename Op::Out> {
   Emit emit(Share& share, std::size_t behind) {
     return {lift.op, this->results.data(), this->valid, &share, share.first, behind};
   }
-  std::unique_ptr<Part> part(const SortedTimes& sorted, Share& share) override {
+  std::unique_ptr<JobPart> part(const SortedTimes& sorted, Share& share) override {
     return std::make_unique<FoldPart>(*this, sorted, share);
   }
   void fold_rows(const SortedTimes& sorted, Share& share) override {
     const std::size_t behind = this->reach.keeps_end() ? 0 : 1, window = this->reach.rows;
     const Emit emitted = emit(share, behind);
     typename Both::Rows kernel(lift.op, window, lift, emitted);
+    LastPresent last_present;
     for_groups(sorted, share, [&](std::size_t start, std::size_t first, std::size_t last) {
       // The rows before the first one that its window holds.
       const std::size_t before = std::min(first - start, window - 1 + behind);
@@ -176,10 +177,11 @@ struct FoldJob final : ResultJob<typename Op::Out> {
       if (this->least == 0) return;
       // Only the windows at the start of a group are shorter.
       const std::size_t few = window < this->enough ? last : std::min(last, start + this->enough);
-      for (std::size_t row = first; row < few; ++row) {
+      const auto lo = [=](std::size_t row) {
         const std::size_t hi = row + 1 - behind;
-        this->require_rows(hi - std::min(hi - start, window), hi, row, share);
-      }
+        return hi - std::min(hi - start, window);
+      };
+      this->require_rows(first, few, lo, share, last_present);
     });
   }
 };

@@ -41,11 +41,14 @@ struct ErasedOperator {
 };
 ErasedOperator erase(const Spec& spec, bool counted);
 
-// Calls visit with a DynOp or AnyOp that can hold the operator's states.
-template <class Visit>
+// Calls visit with a DynOp or AnyOp that can hold the operator's states. Without the template for
+// 64 bytes, plain states of more than 16 lie behind a pointer.
+template <bool k64 = true, class Visit>
 auto with_erased(const ErasedOperator& erased, Visit&& visit) {
   if (erased.plain && erased.bytes <= 16) return visit(DynOp<16>{erased.op});
-  if (erased.plain && erased.bytes <= 64) return visit(DynOp<64>{erased.op});
+  if constexpr (k64) {
+    if (erased.plain && erased.bytes <= 64) return visit(DynOp<64>{erased.op});
+  }
   return visit(AnyOp{erased.op});
 }
 
@@ -57,7 +60,7 @@ using Maker = FacePtr (*)(const Spec&, const Options&);
 // terms, or only the sum. Columns are folded by others (fold_hot.cpp).
 enum class Static { kNone, kSum, kFew, kNumbers };
 
-// A lean build has the few everywhere: sooner compiled, and every result the same.
+// A lean build has the sum at most: sooner compiled, and every result the same.
 #ifdef SLIDEFOLD_LEAN
 inline constexpr bool kLean = true;
 #else
@@ -119,9 +122,10 @@ auto with_hot_operator(const Spec& spec, Visit&& visit) {
 }
 
 // Pairs an algorithm with whatever operator the spec names. Build<Op>::make(op, options) makes the
-// face.
+// face. The template for states of up to 64 bytes takes long to compile, so only algorithms that
+// plans choose have it, and those that a figure runs over such states.
 template <template <class> class Build, Static kStatic, bool kInvertible = false,
-          bool kSelective = false, class Options>
+          bool kSelective = false, bool k64 = kStatic == Static::kNumbers, class Options>
 auto make(const Spec& spec, const Options& options) {
   using Pointer = decltype(Build<AnyOp>::make(std::declval<AnyOp>(), options));
   bool erased_only = options.counted;
@@ -136,9 +140,9 @@ auto make(const Spec& spec, const Options& options) {
       }
     };
     Pointer face;
-    if constexpr (kStatic == Static::kSum) {
+    if constexpr (kStatic == Static::kSum || (kLean && kStatic != Static::kNone)) {
       if (spec.name == "sum" && spec.dtype == "float64") face = build(Sum<double>{});
-    } else if constexpr (kStatic == Static::kFew || (kStatic == Static::kNumbers && kLean)) {
+    } else if constexpr (kStatic == Static::kFew) {
       face = with_few_operators(spec, build);
     } else if constexpr (kStatic == Static::kNumbers) {
       face = with_number_operator(spec, build);
@@ -146,7 +150,7 @@ auto make(const Spec& spec, const Options& options) {
     if (face != nullptr) return face;
   }
   const ErasedOperator erased = erase(spec, options.counted);
-  Pointer face = with_erased(
+  Pointer face = with_erased<(k64 && !kLean)>(
       erased, [&](auto op) -> Pointer { return Build<decltype(op)>::make(op, options); });
   if constexpr (requires { face->combines; }) face->combines = erased.combines;
   return face;

@@ -207,6 +207,45 @@ TEST(small_unsorted_bulks_go_in_one_by_one_and_large_ones_sorted) {
   }
 }
 
+// A time that counts its comparisons.
+struct CountedTime {
+  std::int64_t t = 0;
+  static inline std::uint64_t comparisons = 0;
+  friend bool operator<(CountedTime a, CountedTime b) { return ++comparisons, a.t < b.t; }
+};
+
+TEST(a_bulk_with_a_steady_delay_is_merged_and_not_sorted) {
+  const std::int64_t n = 1 << 14;
+  std::uint64_t combines = 0;
+  Fiba<CountedSum, CountedTime> tree(CountedSum{&combines});
+  std::vector<CountedTime> times;
+  for (std::int64_t i = 0; i < n; ++i) times.push_back({i % 2 == 0 ? i + n : i});
+  tree.bulk_insert(times.data(), std::vector<double>(times.size(), 1.0).data(), times.size());
+  CHECK(CountedTime::comparisons < 8 * static_cast<std::uint64_t>(n));  // a sort needs 14 and more
+  CHECK_EQ(tree.query(), static_cast<double>(n));
+}
+
+TEST(equal_times_of_an_unsorted_bulk_combine_in_the_order_in_which_they_come) {
+  Driver<std::int64_t> driver(Arrival::kRandom, 5);
+  for (int round = 0; round < 200; ++round) {
+    Fiba<Concat<false>> tree(Concat<false>{}, 2);
+    std::map<std::int64_t, std::string> truth;
+    std::vector<std::int64_t> times;
+    std::vector<std::string> values;
+    for (std::int64_t i = 0; i < 100; ++i) {
+      times.push_back(i / 4 + static_cast<std::int64_t>(driver.below(8)));
+      values.push_back(driver.letter());
+      truth[times.back()] += values.back();
+    }
+    tree.bulk_insert(times.data(), values.data(), times.size());
+    std::string expected;
+    for (const auto& [t, value] : truth) expected += value;
+    CHECK_EQ(tree.query(), expected);
+    CHECK_EQ(tree.size(), truth.size());
+    tree.check();
+  }
+}
+
 TEST(bulk_insert_combines_less_than_a_loop) {
   for (const std::int64_t d : {0, 256, 4096}) {
     std::uint64_t combines = 0;

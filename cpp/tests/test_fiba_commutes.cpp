@@ -70,9 +70,13 @@ TEST(late_entries_keep_every_aggregate_right) {
   }
 }
 
-// Combines per round where every other entry is late by d.
+struct Costs {
+  double combines, bytes;  // per round, per entry
+};
+
+// Rounds where every other entry is late by d.
 template <class Op>
-double per_round(std::int64_t d) {
+Costs costs(std::int64_t d) {
   std::uint64_t combines = 0;
   Fiba<Op> tree(Op{&combines});
   const std::int64_t n = 1 << 14, rounds = 1 << 14;
@@ -85,13 +89,23 @@ double per_round(std::int64_t d) {
     tree.evict(tree.oldest());
     (void)tree.query();
   }
-  return static_cast<double>(combines) / static_cast<double>(rounds);
+  return {static_cast<double>(combines) / static_cast<double>(rounds),
+          static_cast<double>(tree.bytes()) / static_cast<double>(tree.size())};
 }
 
 TEST(a_late_entry_takes_few_combines) {
   for (const std::int64_t d : {8, 512}) {
-    const double commuting = per_round<WholeSum<true>>(d), other = per_round<WholeSum<false>>(d);
-    CHECK(commuting < 0.8 * other);
+    CHECK(costs<WholeSum<true>>(d).combines < 0.8 * costs<WholeSum<false>>(d).combines);
+  }
+}
+
+// A leaf that splits at the young end is left with room for the late entries that still come into
+// it, so that it is neither split again nor left half empty.
+TEST(entries_that_are_a_little_late_leave_full_leaves) {
+  for (const std::int64_t d : {1, 2, 4, 8}) {
+    const Costs commuting = costs<WholeSum<true>>(d), other = costs<WholeSum<false>>(d);
+    CHECK(commuting.bytes < 24);
+    CHECK(other.bytes < 24);
   }
 }
 

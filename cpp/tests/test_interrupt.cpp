@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "check.hpp"
-#include "slidefold/algorithms/keyed_windows.hpp"
+#include "slidefold/algorithms/fiba.hpp"
 #include "slidefold/algorithms/recalc.hpp"
 #include "slidefold/columns/daba.hpp"
 #include "slidefold/columns/frames.hpp"
@@ -193,39 +193,6 @@ TEST(a_bulk_that_is_stopped_can_be_taken_back) {
     ++stops_seen;
     CHECK_EQ(tree.size(), 3000u);
     CHECK_EQ(tree.query(), 30'000);
-  }
-  CHECK(stops_seen > 2);
-}
-
-TEST(a_batch_of_keys_that_is_stopped_can_be_taken_back) {
-  std::mt19937 random(4);
-  constexpr std::size_t rows = 100'000;
-  std::vector<Slot> slots(rows);
-  std::vector<std::int64_t> times(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    slots[i] = static_cast<Slot>(random() % (i % 2 == 0 ? 3 : 5000));
-    times[i] = static_cast<std::int64_t>(random() % 100'000);
-  }
-  int stops_seen = 0;
-  for (const long at : {1L, 4L, 8L, 14L}) {
-    KeyedWindows<Total> windows(Total{});
-    const auto push = [&](std::size_t count) {
-      windows.push(
-          std::vector<Slot>(slots.begin(), slots.begin() + std::ptrdiff_t(count)),
-          std::vector<std::int64_t>(times.begin(), times.begin() + std::ptrdiff_t(count)),
-          [](std::size_t) { return true; }, [](std::size_t) { return 1; },
-          [](std::int64_t t) { return t - 50; }, [](std::int64_t t) { return t; },
-          [](std::size_t, std::int64_t, bool) {});
-    };
-    push(2000);
-    const std::uint64_t before = windows.entries();
-    const bool halted = stopped(at, [&] { transact(windows, [&] { push(rows); }); });
-    windows.check();
-    if (!halted) continue;
-    ++stops_seen;
-    CHECK_EQ(windows.entries(), before);
-    push(100);
-    windows.check();
   }
   CHECK(stops_seen > 2);
 }

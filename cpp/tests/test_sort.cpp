@@ -63,13 +63,16 @@ TEST(few_rows_out_of_place_are_taken_out) {
   std::mt19937_64 random(4);
   const std::size_t rows = 100'000;
   const Times times = some_times(random, rows, 5);
-  std::vector<std::uint32_t> kept(rows), out;
-  const std::size_t count = take_out(times.data(), rows, kept.data(), out);
-  CHECK_EQ(count + out.size(), rows);
+  std::vector<std::uint32_t> out;
+  KeptRows found(rows);
+  CHECK(take_out(times.data(), rows, found, out));
+  const std::uint32_t* const kept = found.rows.data();
+  CHECK_EQ(found.count + out.size(), rows);
   CHECK(out.size() < rows / 8);
   std::vector<bool> seen(rows);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < found.count; ++i) {
     CHECK(i == 0 || (kept[i - 1] < kept[i] && times[kept[i - 1]] <= times[kept[i]]));
+    CHECK_EQ(found.times[i + 1], times[kept[i]]);
     seen[kept[i]] = true;
   }
   for (const std::uint32_t row : out) {
@@ -80,7 +83,8 @@ TEST(few_rows_out_of_place_are_taken_out) {
   Times shuffled = times;
   std::shuffle(shuffled.begin(), shuffled.end(), random);
   out.clear();
-  CHECK_EQ(take_out(shuffled.data(), rows, kept.data(), out), 0);
+  KeptRows few(rows);
+  CHECK(!take_out(shuffled.data(), rows, few, out));
   CHECK(out.size() < 5000);
 }
 

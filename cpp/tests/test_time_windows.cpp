@@ -196,16 +196,36 @@ TEST(each_run_of_peers_is_told_once) {
       }
     }
     CHECK(told == due);
-    bool peers = false;
-    CHECK(sorted.in_order(peers));
-    CHECK_EQ(peers, !due.empty());
-    const TiedRows ties = find_ties(sorted);
-    CHECK_EQ(ties.runs.size(), due.size() + 1);
-    for (std::size_t r = 0; r < due.size(); ++r) {
-      CHECK_EQ(ties.rows[ties.runs[r]], due[r].first);
-      CHECK_EQ(ties.runs[r + 1] - ties.runs[r], due[r].second - due[r].first);
-      CHECK_EQ(ties.rows[ties.runs[r + 1] - 1] + 1, due[r].second);
+    for (const bool wide : {false, wide_times()}) {
+      bool peers = false;
+      TiedRows ties;
+      CHECK(scan_times(sorted, peers, &ties, wide));
+      CHECK_EQ(peers, !due.empty());
+      CHECK_EQ(ties.runs.size(), due.size() + 1);
+      for (std::size_t r = 0; r < due.size(); ++r) {
+        CHECK_EQ(ties.rows[ties.runs[r]], due[r].first);
+        CHECK_EQ(ties.runs[r + 1] - ties.runs[r], due[r].second - due[r].first);
+        CHECK_EQ(ties.rows[ties.runs[r + 1] - 1] + 1, due[r].second);
+      }
     }
+  }
+}
+
+TEST(a_time_below_the_one_before_is_seen_wherever_it_is) {
+  constexpr std::int64_t kRows = 200;
+  std::vector<std::int64_t> times(kRows);
+  for (std::int64_t i = 0; i < kRows; ++i) times[static_cast<std::size_t>(i)] = 10 * i;
+  const std::vector<std::int64_t> starts{0, 3, 3, 150, kRows};
+  const SortedTimes sorted{times.data(), starts.data(), starts.size() - 1};
+  for (std::size_t row = 0; row < times.size(); ++row) {
+    const bool opens = row == 0 || row == 3 || row == 150;
+    times[row] -= 15;
+    for (const bool wide : {false, wide_times()}) {
+      bool peers = true;
+      CHECK_EQ(scan_times(sorted, peers, nullptr, wide), opens);
+      CHECK(!peers);
+    }
+    times[row] += 15;
   }
 }
 

@@ -157,8 +157,11 @@ class Window(_native.WindowCore):
                 )
             chosen = replace(chosen, algorithm=algorithm, reason="the saved window used it")
         types = {"checked": bool} if lateness is None else {"checked": bool, "min_arity": int}
+        options = require_options(header, types)
+        if not 2 <= options.get("min_arity", 2) <= 256:  # nodes hold up to four times as many
+            raise StateError("the header of the bytes has no valid min_arity")
         restored = cls.__new__(cls)
-        restored._setup(chosen, asked, require_options(header, types))
+        restored._setup(chosen, asked, options)
         return restored
 
     def __repr__(self) -> str:

@@ -38,12 +38,12 @@ def run_chunked(
         modes(definition, table.schema),
         tuple(sorted(set(bins) | set(cuts))),
     )
-    edges = layout.edges()
+    edges = layout.edges
     scattered = np.array([rng.randrange(3) for _ in range(len(table))])
     if wants_order(definition, layout.mode):
         scattered = np.searchsorted(np.array(edges, np.int64), times, "right") % 3
     summaries = [
-        summarize(definition, table.filter(pa.array(scattered == i)), edges, layout.mode)
+        summarize(definition, table.filter(pa.array(scattered == i)), edges, layout.cutting)
         for i in range(3)
     ]
     layout = replace(layout, counts=total_counts(summaries, len(edges) + 1))
@@ -59,7 +59,7 @@ def run_chunked(
         if not rows:
             continue
         rng.shuffle(rows)
-        spans = {path: each[chunk] for path, each in layout.spans().items()}
+        spans = {path: each[chunk] for path, each in layout.spans.items()}
         part = fold_chunk(definition, table.take(rows), spans, middles[chunk])
         assert len(part) == layout.own_counts()[chunk]
         found.append(part)
@@ -267,3 +267,21 @@ def test_merged_spreads_keep_their_digits(hard: str) -> None:
         for name in (*one, *two):
             got = found[name][row].as_py()
             assert got is None if row == 0 else exact.right(name, got), (name, row, got)
+
+
+def test_other_windows_do_not_cut_a_column_into_more_pieces() -> None:
+    """Each of 35 lengths adds edges, but a column is summarized between its own."""
+    table = pa.table({"t": range(4000), "x": range(4000)})
+    lengths = range(300, 3800, 100)
+    columns = {
+        f"c{n}": (sf.sum, sf.max)[n // 100 % 2]("x").over(sf.time(n + n // 100)) for n in lengths
+    }
+    definition = sf.rolling(on="t", columns=columns)
+    clock, _ = counted("t", table["t"].combine_chunks())
+    cuts, mode = tuple(range(250, 4000, 250)), modes(definition, table.schema)
+    layout = Layout(definition, table.schema, clock, cuts, 3999, mode)
+    assert len(layout.edges) > 400
+    summary = summarize(definition, table, layout.edges, layout.cutting)
+    assert len(summary.counts) == len(layout.edges) + 1
+    assert summary.pieces.keys() == layout.spans.keys()
+    assert max(len(pieces.counts) for pieces in summary.pieces.values()) <= 2 * layout.chunks

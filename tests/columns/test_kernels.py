@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def test_rows_come_in_the_stable_order_of_group_and_time(rows: Any, keyed: bool)
     times = np.array([time for _, time in rows], np.int64)
     count = int(groups.max()) + 1 if groups is not None else 0
     due = np.lexsort((times, groups if groups is not None else np.zeros(len(times))))
-    order, in_order, starts, places, tied = _native.order_rows(groups, count, times)
+    order, in_order, starts, places, tied = _native.order_rows(groups, count, times, peers=True)
     if order is None:
         assert due.tolist() == list(range(len(times)))
     else:
@@ -35,7 +36,16 @@ def test_rows_come_in_the_stable_order_of_group_and_time(rows: Any, keyed: bool)
         values = np.arange(len(times))
         assert places is None or places[due].tolist() == values.tolist()
     pairs = [(0 if groups is None else int(groups[i]), int(times[i])) for i in range(len(times))]
-    assert tied == (len(set(pairs)) < len(pairs))
+    counts = Counter(pairs)
+    peers = [place for place, row in enumerate(due) if counts[pairs[row]] > 1]
+    if not peers:
+        assert tied is None
+    else:
+        assert tied is not None
+        assert tied[0].tolist() == peers
+        sizes = [counts[pairs[due[place]]] for place in peers]
+        assert np.diff(tied[1]).tolist() == [sizes[first] for first in tied[1][:-1]]
+    assert _native.order_rows(groups, count, times)[4] is None
     if groups is not None:
         assert starts.tolist() == [*np.searchsorted(groups[due], range(count)), len(times)]
 
@@ -255,5 +265,3 @@ def test_kernels_refuse_what_does_not_fit() -> None:
         _native.move_rows(data, 4, np.zeros(3, np.uint32), rows)
     with pytest.raises(ValueTypeError, match="runs of the rows"):
         _native.order_ties(times, np.array([0, 2], np.uint32))
-    with pytest.raises(ValueTypeError, match="from 0 to the number of rows"):
-        _native.find_ties(np.array([0, 2]), times)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import slidefold as sf
-from slidefold.algorithms import DabaLite, Fiba, KeyedWindows
+from slidefold.algorithms import DabaLite, Fiba
 from slidefold.errors import OperatorError, PairError, StateError, ValueTypeError
 from tests.support.unchanged import refused, unchanged
 
@@ -169,7 +169,6 @@ def test_no_algorithm_folds_it() -> None:
     for make in (
         lambda: DabaLite(sf.median()),
         lambda: Fiba(sf.quantile(q=0.1)),
-        lambda: KeyedWindows(sf.median(), sf.time(5)),
         lambda: sf.Window(sf.struct(m=sf.median("x")), sf.rows(3)),
         lambda: sf.check(sf.median()),
     ):

@@ -83,6 +83,7 @@ def serving(app: Any, socket: Path | None = None) -> Iterator[str]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
+        assert thread.is_alive(), "the server did not start"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1] if socket is None else 0
     try:

@@ -108,13 +108,13 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
 def check_log(folder: Path, seen: Seen) -> None:
     """Compare what clients saw with the log."""
     state, accepted, ids = State(settings(id="id")), [], []
-    for table, results in state.replay(Log(folder).recover(0)):
+    for table, late in state.replay(Log(folder).recover(0)):
         ids += table["id"].to_pylist()
-        assert results is not None
+        assert late is not None
         accepted += [
-            {**{name: row[name] for name in SCHEMA.names}, "position": state.position}
-            for row in results.to_pylist()
-            if not row["late"]
+            {**row, "position": state.position}
+            for place, row in enumerate(table.to_pylist())
+            if place not in late
         ]
     assert len(ids) == len({*ids}), "an event was taken twice"
     assert seen.acknowledged.keys() <= {*ids}, "an acknowledged event is lost"

@@ -37,6 +37,13 @@ def rows_read(data: Any) -> int:
     return sum(int(scan.metrics().apply("numOutputRows").value()) for scan in scans(data))
 
 
+def bytes_read(spark: Any) -> int:
+    """Return how many bytes the tasks of this session have read from files so far."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    return int(context.statusStore().executorSummary("driver").totalInputBytes())
+
+
 def scans(data: Any) -> list[Any]:
     found = []
 
@@ -57,7 +64,11 @@ def scans(data: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("by", "first"), [("k", 26), ((), 0)], ids=["keyed", "keyless"])
+@pytest.mark.parametrize(
+    ("by", "first"),
+    [("k", 26), pytest.param("k", 0, marks=pytest.mark.exhaustive), ((), 0)],
+    ids=["keyed", "keyed, all", "keyless"],
+)
 def test_thirty_days_equal_one_run_and_read_their_history(
     spark: Any, tmp_path: Path, by: Any, first: int
 ) -> None:
@@ -75,11 +86,18 @@ def test_thirty_days_equal_one_run_and_read_their_history(
     together = reduce(lambda a, b: a.unionAll(b), parts)
     assert sorted_rows(together.toArrow()) == sorted_rows(features.run(given))
     one = features.run(data, since=day(20), until=day(21))
+    before = bytes_read(spark)
     rows = one.collect()
+    read = bytes_read(spark) - before
     days = given["ts"].cast(pa.int64()).to_numpy() // 86_400_000_000
     assert len(rows) == int((days == 20).sum())
     # Two days of history: days 18 and 19, and row groups of other days are skipped.
     assert rows_read(one) == int(((days >= 18) & (days <= 20)).sum())
+    file = pq.ParquetFile(tmp_path / "rows.parquet")
+    groups = [file.metadata.row_group(n) for n in range(DAYS)]
+    size = [sum(g.column(i).total_compressed_size for i in range(g.num_columns)) for g in groups]
+    history, footer = sum(size[18:21]), file.metadata.serialized_size
+    assert history <= read <= history + 2 * footer < sum(size) + footer  # of a whole scan
 
 
 def test_numbers_dates_and_times_without_a_zone(spark: Any, tmp_path: Path) -> None:

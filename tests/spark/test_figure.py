@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import goals
-from benchmarks.figures import spark_batch, spark_questions, spark_small
+from benchmarks.figures import spark_batch, spark_chunks, spark_questions, spark_small
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 _SIDES = ("slidefold", "floor", "spark", "spark tree")
@@ -22,6 +22,18 @@ def test_the_figure_runs(spark: Any) -> None:
     assert spark.range(3).count() == 3  # the session is still there
 
 
+@pytest.mark.exhaustive
+def test_the_figure_of_chunks_runs(spark: Any) -> None:
+    rows = spark_chunks.measure(spark_chunks.SIZES["smoke"])
+    assert [row["what"] for row in rows] == [
+        *("no key, whole", "no key, 3 chunks", "by key, whole", "by key, 1 hot"),
+    ]
+    assert "no key, 3 chunks" in spark_chunks.show(rows)
+    made = [{"columns": 35, "what": "no key, 5 chunks", "seconds": 3.0}]
+    assert [goal.met for goal in goals.cut_in_time(made)] == [None, None, False, None]
+
+
+@pytest.mark.exhaustive
 def test_the_figure_of_questions_runs(spark: Any) -> None:
     rows = spark_questions.measure(spark_questions.SIZES["smoke"])
     assert all(row["seconds"] > 0 for row in rows)
@@ -41,6 +53,7 @@ def test_the_goals_read_their_rows() -> None:
     assert found["Spark / slidefold, 100,000 keys"] is None
 
 
+@pytest.mark.exhaustive
 def test_the_figure_of_small_jobs_runs(spark: Any) -> None:
     rows = spark_small.measure(spark_small.SIZES["smoke"])
     assert {(row["job"], row["side"]) for row in rows} == {
@@ -48,6 +61,9 @@ def test_the_figure_of_small_jobs_runs(spark: Any) -> None:
     }
     assert "first job of a session: seconds" in spark_small.show(rows)
     assert all(goal.met is not None for goal in goals.small_jobs(rows))
+
+
+def test_the_goals_of_small_jobs_read_their_rows() -> None:
     place = {"settings": "default", "rows": 10_000}
     costs = {"slidefold": 1.1, "spark": 1.0, "identity": 1.0}
     made = [

@@ -107,7 +107,7 @@ def test_the_first_revision_of_an_end_with_history_is_0() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("emit", ["revise", "change"])
+@pytest.mark.parametrize("emit", [pytest.param("revise", marks=pytest.mark.exhaustive), "change"])
 def test_a_history_in_many_partitions(spark: Any, tmp_path: Path, emit: str) -> None:
     begin = 1_700_000_040_000_000
 

@@ -362,6 +362,16 @@ class TestOperatorsOfLiveRuns:
         assert rows["s"].to_pylist() == [{"w": "a", "n": 1}, {"w": "fold", "n": 2}]
 
 
+@pytest.mark.parametrize("arity", [-1, 0, 1, 257, 2**31 - 1, 2**40, HUGE])
+def test_the_arity_of_a_window_with_late_events(arity: int) -> None:
+    window = sf.Window(sf.concat(), sf.time(9), lateness=3)
+    window.push(1, "a")
+    header, payload = opened(window.to_bytes())
+    header["options"]["min_arity"] = arity
+    with pytest.raises(StateError, match="no valid min_arity"):
+        sf.Window.from_bytes(sealed(header, payload))
+
+
 def test_nulls_of_a_flat_fat_are_where_rows_are() -> None:
     fat = sf.algorithms.FlatFat(sf.sum(), capacity=4)
     for value in (1.0, None, 2.0):

@@ -50,9 +50,8 @@ def test_check_only_checks(capsys: pytest.CaptureFixture[str]) -> None:
     "kind",
     [
         value
-        for name, value in vars(sf.algorithms).items()
-        if name in sf.algorithms.__all__
-        and isinstance(value, type)
+        for name in sf.algorithms.__all__
+        if isinstance(value := getattr(sf.algorithms, name), type)
         and (name == "KeyedWindows" or not value.__subclasses__())
     ],
     ids=lambda kind: kind.__name__,

@@ -1,12 +1,13 @@
-"""The short slice of a large suite: some of its cases, always the same ones."""
+"""The short slice of a large suite: always the same cases. Which tests run in one worker."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import pytest_collection_modifyitems
+from tests.conftest import APART, group, pytest_collection_modifyitems
 
 
 class Item:
@@ -41,3 +42,12 @@ def test_one_case_in_n_is_left_whatever_else_is_collected() -> None:
 
 def test_other_tests_stay_as_they_are() -> None:
     assert short(["tests/x.py::test_y"], None) == ["tests/x.py::test_y"]
+
+
+def test_only_tests_that_need_a_session_of_spark_wait_for_one_another() -> None:
+    root = Path(__file__).parents[2]
+    for file in sorted(root.glob("tests/spark/test_*.py")):
+        needs = "mark.spark" in file.read_text()
+        name = str(file.relative_to(root))
+        assert (name not in APART) == needs, name
+        assert (group(f"{name}::test_x") == f"{name}::test_x") == (name in APART)

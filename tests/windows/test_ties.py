@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slidefold import _native
 from slidefold.definition.windows.ties import tie_order
 from slidefold.errors import DataError
 
@@ -25,13 +26,12 @@ def order_of(
 def ordered(
     starts: list[int], times: list[int], columns: dict[str, Any], order: list[int] | None = None
 ) -> list[int] | None:
-    found = tie_order(
-        None if order is None else np.array(order, np.uint32),
-        np.array(starts, np.int64),
-        np.array(times, np.int64),
-        list(columns),
-        columns.__getitem__,
-    )
+    groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    *_, ties = _native.order_rows(groups, len(starts) - 1, np.array(times, np.int64), peers=True)
+    if ties is None:
+        return None
+    listed = None if order is None else np.array(order, np.uint32)
+    found = tie_order(listed, ties, list(columns), columns.__getitem__)
     if found is None:
         return None
     result = list(range(len(times))) if order is None else list(order)
@@ -107,8 +107,8 @@ def test_equal_values_are_told_apart_by_the_next_column_or_not_at_all() -> None:
 
 def test_a_column_is_not_read_if_those_before_it_decide() -> None:
     columns = {"x": pa.array([2, 1])}
-    places = [0, 2], [5, 5]
-    found = tie_order(None, np.array(places[0]), np.array(places[1]), ["x", "no"], columns.get)
+    ties = np.array([0, 1], np.uint32), np.array([0, 2], np.uint32)
+    found = tie_order(None, ties, ["x", "no"], columns.get)
     assert found is not None
     assert [part.tolist() for part in found] == [[1, 0], [0, 1]]
 

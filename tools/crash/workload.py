@@ -20,6 +20,7 @@ DELAY = 20 * SECOND
 BUCKETS = 5
 ROWS = 300
 
+# One of each kind of window.
 FEATURES = sf.rolling(
     on="ts",
     by="card",
@@ -27,6 +28,12 @@ FEATURES = sf.rolling(
     total=sf.sum("amount").over("1m"),
     peak=sf.max("amount").over("5m", closed="left"),
     last=sf.collect("id").over(4),
+    earlier=sf.sum("amount").over(sf.time("1m", delay="30s")),
+    middle=sf.median("amount").over("2m"),
+    best=sf.max_by("id", "amount").over(sf.session("20s")),
+    marked=sf.sum("amount").over(sf.punctuated("mark")),
+    walked=sf.concat("card").over(sf.delta("40s", on="ts")),
+    ever=sf.sum("amount").over("lifetime"),
 )
 
 
@@ -40,6 +47,7 @@ def rows(seed: int, number: int) -> Any:
             "ts": pa.array(times, pa.timestamp("us", "UTC"), mask=rng.random(ROWS) < 0.01),
             "card": pa.array([f"card {key}" for key in rng.integers(0, 40, ROWS)]),
             "amount": pa.array(rng.integers(0, 1000, ROWS)),
+            "mark": pa.array(rng.random(ROWS) < 0.2),
             "id": pa.array(np.arange(number * ROWS, (number + 1) * ROWS)),
         }
     )

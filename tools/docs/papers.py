@@ -1,4 +1,4 @@
-"""The charts of the page "Which algorithm, and why", from `benchmarks/results/papers`."""
+"""The charts of "Which algorithm, and why" and the verdicts, from `benchmarks/results/papers`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.papers import record
+from benchmarks.papers import FIGURES, record, report
+from benchmarks.papers.figure import Context
 from tools.docs.curves import RESULTS, Plot
-from tools.docs.words import wrapped
+from tools.docs.words import escaped, wrapped
 
 PAPERS = RESULTS / "papers"
 
@@ -76,8 +77,27 @@ def pictures() -> dict[str, str]:
     return {name: picture for name, picture in drawn.items() if picture is not None}
 
 
+def verdicts() -> str:
+    """Return a table with the verdict on each figure that is recorded."""
+    results = [report.judged(figure, Context("default"), PAPERS) for figure in FIGURES.values()]
+    rows = [result for result in results if result.rows]
+    lines = ["| figure | what the paper found | here | run |", "|---|---|---|---|"]
+    for result in rows:
+        assert result.header is not None
+        run = f"{result.header['size']}, {result.header['date'][:10]}"
+        cells = (result.title, result.figure.found, result.verdict, run)
+        lines.append(f"| {' | '.join(escaped(cell) for cell in cells)} |")
+    missing = [result.figure.name for result in results if not result.rows]
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        lines += ["", wrapped(f"Not recorded: {names}.")]
+    return "\n".join(lines)
+
+
 def region(name: str) -> str:
-    """Return the picture and where it comes from, for a page."""
+    """Return the verdicts, or a picture and where it comes from, for a page."""
+    if name == "verdicts":
+        return verdicts()
     chosen = CHARTS[name]
     header, rows = record.load(chosen.figure, PAPERS)
     if header is None or chart(name) is None:

@@ -8,7 +8,7 @@ from benchmarks.papers import spark
 from benchmarks.papers.figure import Cell, Context, Figure
 from benchmarks.papers.spark import Side
 
-SLIDES = {"smoke": (4, 16)}
+SLIDES = {"smoke": (4, 16), "quick": (2**3, 2**9)}
 
 
 def cells(context: Context) -> list[Cell]:
@@ -23,7 +23,7 @@ def cells(context: Context) -> list[Cell]:
             Side("spark", own, lambda data: spark.sliding_window(data, n, slide)),
         ]
 
-    slides = SLIDES.get(context.size, tuple(2**k for k in range(1, 14, 3)))
+    slides = SLIDES.get(context.size, (*(2**k for k in range(0, 13, 3)), 2**13))
     return [spark.cell(context, {"m": slide}, partial(sides, slide)) for slide in slides]
 
 

@@ -130,6 +130,7 @@ def debs_2014(paths: Sequence[Path], rows: int) -> Events:
 
 def citi_bike(paths: Sequence[Path], rows: int) -> Events:
     """Load bike trips in the order of the file, with headers of 2018 or newer ones."""
+    stations: dict[str, int] = {}  # the number of a station, the same in all files
 
     def load(path: Path, count: int) -> Events:
         table = _read(path, count)
@@ -143,9 +144,13 @@ def citi_bike(paths: Sequence[Path], rows: int) -> Events:
         started, ended = (
             _times(path, table[name], "2018-08-01 00:00:07.3210") for name in names[:2]
         )
-        station = table[names[2]]
-        codes = pc.dictionary_encode(pc.cast(station, pa.string())).combine_chunks()
-        keys = codes.indices.to_numpy().astype(np.int64)
+        # Newer files leave the station of some trips out.
+        station = pc.fill_null(pc.cast(table[names[2]], pa.string()), "")
+        codes = pc.dictionary_encode(station).combine_chunks()
+        numbers = [
+            stations.setdefault(name, len(stations)) for name in codes.dictionary.to_pylist()
+        ]
+        keys = np.array(numbers, np.int64)[codes.indices.to_numpy()]
         # A geometric mean needs positive durations.
         duration = np.maximum((ended - started) / 1e6, 1.0)
         return Events(started, duration, keys, "")

@@ -8,7 +8,7 @@ from benchmarks.papers import spark
 from benchmarks.papers.figure import Cell, Context, Figure
 from benchmarks.papers.spark import Side
 
-DISTANCES = {"smoke": (0, 4)}
+DISTANCES = {"smoke": (0, 4), "quick": (0, 2**6)}
 
 
 def cells(context: Context) -> list[Cell]:
@@ -17,7 +17,7 @@ def cells(context: Context) -> list[Cell]:
     rows = spark.SIZES[context.size][0]
 
     def sides(d: int) -> list[Side]:
-        own = spark.bearable(context, n)
+        own = spark.bearable(context, n, window=n)
         return [
             Side("slidefold", rows, lambda data: spark.rows_features(data, "sum", n), d),
             Side("spark", own, lambda data: spark.rows_window(data, "sum", n), d),

@@ -8,7 +8,7 @@ from benchmarks.papers import spark
 from benchmarks.papers.figure import Cell, Context, Figure
 from benchmarks.papers.spark import Side
 
-WINDOWS = {"smoke": (1, 2**4)}
+WINDOWS = {"smoke": (1, 2**4), "quick": (1, 2**4, 2**9)}
 
 
 def cells(context: Context) -> list[Cell]:
@@ -16,7 +16,7 @@ def cells(context: Context) -> list[Cell]:
     rows = spark.SIZES[context.size][0]
 
     def sides(n: int) -> list[Side]:
-        own = spark.bearable(context, n)
+        own = spark.bearable(context, n, window=n)
         return [
             Side("slidefold", rows, lambda data: spark.rows_features(data, "sum", n)),
             Side("spark", own, lambda data: spark.rows_window(data, "sum", n)),

@@ -11,8 +11,13 @@ returns a result at each slide.
 
 `Fiba` and `BTree` order values by time and accept late values: `insert(time, value)`,
 `evict(time)`, `bulk_insert(times, values)`, `bulk_evict(time)`, `query()` and
-`query(since, until)`. `KeyedWindows` keeps such a window for each of many keys.
+`query(since, until)`. `KeyedWindows` keeps a time window for each of many keys in the engine of
+`live`.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from slidefold.algorithms.base import Algorithm
 from slidefold.algorithms.boundary import (
@@ -35,8 +40,10 @@ from slidefold.algorithms.in_order import (
     TwoStacks,
     TwoStacksLite,
 )
-from slidefold.algorithms.keyed import KeyedWindows
 from slidefold.algorithms.trees import BTree, Fiba, Tree
+
+if TYPE_CHECKING:
+    from slidefold.live.keyed import KeyedWindows
 
 # The algorithms with insert, evict and query, by native name.
 REGISTRY: dict[str, type[Algorithm]] = {
@@ -84,3 +91,11 @@ __all__ = [
     "optimal_chunk_rows",
     "optimal_chunk_time",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "KeyedWindows":  # a face of the engine, which is in a higher layer
+        from slidefold.live.keyed import KeyedWindows
+
+        return KeyedWindows
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

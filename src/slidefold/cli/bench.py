@@ -40,8 +40,8 @@ def bench(
     over a whole column. A dash means that the algorithm needs a property that the operator lacks.
     Medians and quantiles have no `combine` and run on their own algorithm.
 
-    `slidefold bench capacity` runs a keyed batch over `--rows` rows on Spark instead, and compares
-    the estimates of `explain(df, scale=...)` with it.
+    `slidefold bench capacity` runs batches over `--rows` rows on Spark instead, and compares the
+    estimates of `explain(df, scale=...)` with them.
     """
     out = Output(json)
     with guarded(out):

@@ -7,54 +7,44 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from slidefold.cli.output import Output
 from slidefold.definition.arguments import rolling
+from slidefold.definition.operators import max as sf_max
 from slidefold.definition.operators import sum as sf_sum
 from slidefold.pipeline.on_spark import spark_session
 
-_KEYS = (100, 100_000)
-_DAYS = 30
+_FEW_KEYS, _KEYS = 100, (10_000, 1_000_000)
+_CALIBRATION = 1_000_000  # rows at most
+_DAYS, _CHUNKS = 30, 8
 _HEADINGS = ("keys", "what", "estimated", "measured", "ratio")
 
 
 def calibrate(out: Output, rows: int) -> None:
-    """Measure this machine, and compare the estimates with what was measured."""
-    from slidefold.spark.capacity import Scale, shuffle_bytes
-    from slidefold.spark.worker import map_in_arrow
+    """Measure this machine, and compare the estimates with what was measured.
+
+    The times of a row are measured over at most a million rows with few keys. The estimates for
+    more rows and more keys follow from them.
+    """
+    from slidefold.spark.capacity import SAMPLE, Scale, shuffle_bytes
 
     cores = os.cpu_count() or 1
     results: list[list[Any]] = []
-    constants: list[tuple[float, float]] = []
     with spark_session(out, f"local[{cores}]") as spark:
-        definition = rolling(on="ts", by="k", s=sf_sum("x").over("1h"))
-        for keys in _KEYS:
-            table = _table(rows, keys)
-            data = spark.createDataFrame(table).repartition(cores)
-            data = data.cache()
-            data.count()
-            partitions = max(cores, 2)
-            ours = definition.run(data, partitions=partitions)
-            floor = map_in_arrow(data.repartition(partitions, "k"), _same, data.schema)
-            _noop(ours)  # the first run starts workers and compiles
-            before = _written(spark)
-            moved = min(_timed(floor) for _ in range(2))
-            taken = min(_timed(ours) for _ in range(2))
-            written = (_written(spark) - before) / 4
-            transport = moved * cores / rows * 1e6
-            fold = max(taken - moved, 0.0) * cores / rows * 1e6
-            constants.append((transport, fold))
-            expected = shuffle_bytes(table.slice(0, 20_000)) / 20_000 * rows
-            results.append([keys, "shuffle bytes", round(expected), round(written)])
-            scale = Scale(rows, keys, _DAYS, cores)
+        few = min(rows, _CALIBRATION)
+        moved, taken, _ = _keyed(spark, few, _FEW_KEYS, cores)
+        transport = round(moved * cores / few * 1e6, 3)
+        fold = round(max(taken - moved, 0.0) * cores / few * 1e6, 3)
+        scale = Scale(rows, transport=transport, fold=fold)
+        for keys in (count for count in _KEYS if count <= rows):
+            sample = _rows(spark, rows, keys).limit(SAMPLE).toArrow()
+            expected = shuffle_bytes(sample) / len(sample) * rows
             seconds = rows * (scale.transport + scale.fold) / 1e6 / cores
-            results.append([keys, "seconds, by default", round(seconds, 2), round(taken, 2)])
-            data.unpersist()
+            _, taken, written = _keyed(spark, rows, keys, cores)
+            results.append([keys, "shuffle bytes", round(expected), written])
+            results.append([keys, "seconds", round(seconds, 2), round(taken, 2)])
+        results.append(["no key", "rows copied as halo", *_copied(spark, rows)])
     shown = [[*row, round(row[2] / row[3], 2) if row[3] else None] for row in results]
     out.rows(_HEADINGS, shown, f"{rows:,} rows on {cores} cores")
-    transport, fold = (round(sum(part) / len(part), 2) for part in zip(*constants, strict=True))
     out.step(
         "constants",
         f'this machine: scale={{"transport": {transport}, "fold": {fold}, ...}}',
@@ -63,15 +53,48 @@ def calibrate(out: Output, rows: int) -> None:
     )
 
 
-def _table(rows: int, keys: int) -> Any:
-    draw = np.random.default_rng(1)
-    times = 1_767_225_600_000_000 + draw.integers(0, _DAYS * 86_400_000_000, rows)
-    return pa.table(
-        {
-            "ts": pa.array(times, pa.timestamp("us", "UTC")),
-            "k": draw.integers(0, keys, rows),
-            "x": draw.normal(size=rows),
-        }
+def _keyed(spark: Any, rows: int, keys: int, cores: int) -> tuple[float, float, int]:
+    """Return the seconds of an identity and of a run by key, and the bytes that one shuffles."""
+    from slidefold.spark.worker import map_in_arrow
+
+    definition = rolling(on="ts", by="k", s=sf_sum("x").over("1h"))
+    data = _rows(spark, rows, keys).cache()
+    data.count()
+    partitions = max(cores, 2)
+    ours = definition.run(data, partitions=partitions)
+    floor = map_in_arrow(data.repartition(partitions, "k"), _same, data.schema)
+    _timed(ours)  # the first run starts workers and compiles
+    before = _written(spark)
+    moved = min(_timed(floor) for _ in range(2))
+    taken = min(_timed(ours) for _ in range(2))
+    written = (_written(spark) - before) // 4
+    data.unpersist()
+    return moved, taken, written
+
+
+def _copied(spark: Any, rows: int) -> tuple[int, int]:
+    """Return how many rows a run without a key copies: estimated, and by the layout of a run."""
+    from slidefold.spark.capacity import halo_share
+    from slidefold.spark.keyless import prepare, task_of
+
+    features = {"s": sf_sum("x").over("1d"), "m": sf_max("x").over("10d")}
+    definition = rolling(on="ts", columns=features)
+    task = task_of(definition, _rows(spark, rows, _FEW_KEYS))
+    estimated = rows * halo_share(definition, task.given, _CHUNKS, _DAYS)
+    prepared = prepare(task, _CHUNKS, None)
+    return round(estimated), sum(part.layout.copied() for part in prepared or ())
+
+
+def _rows(spark: Any, rows: int, keys: int) -> Any:
+    """Return rows spread evenly over time and keys, in any order; the same ones each time."""
+
+    def random(seed: int, below: int) -> str:
+        return f"pmod(xxhash64(id, {seed}), {below}L)"
+
+    return spark.range(rows).selectExpr(
+        f"timestamp_micros({random(1, _DAYS * 86_400_000_000)} + 1767225600000000L) AS ts",
+        f"{random(2, keys)} AS k",
+        f"ln(1 + {random(3, 1 << 40)}) - {random(4, 1 << 40)} / 1e12 AS x",
     )
 
 
@@ -79,17 +102,14 @@ def _same(batches: Iterator[Any]) -> Iterator[Any]:
     yield from batches
 
 
-def _noop(data: Any) -> None:
-    data.write.format("noop").mode("overwrite").save()
-
-
 def _timed(data: Any) -> float:
     start = perf_counter()
-    _noop(data)
+    data.write.format("noop").mode("overwrite").save()
     return perf_counter() - start
 
 
 def _written(spark: Any) -> int:
     """Return the bytes that the local executor has written to shuffle files so far."""
-    store = spark.sparkContext._jsc.sc().statusStore()
-    return int(store.executorSummary("driver").totalShuffleWrite())
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()  # the numbers arrive some time after a job
+    return int(context.statusStore().executorSummary("driver").totalShuffleWrite())

@@ -1,7 +1,9 @@
 """A definition over one chunk of time: its own rows, its halo, and what stands for its middle.
 
 `summarize` looks at any rows, in any partition, and says for each segment of time what stands for
-its rows; `merged` puts such parts together; `fold_chunk` folds a chunk with those of its middles.
+its rows; `merged` puts such pieces together; `fold_chunk` folds a chunk with those of its middles.
+Each leaf has segments of its own, which its middles consist of: windows of other lengths do not cut
+its rows into more pieces.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from slidefold.columns.middles import (
     combine_states,
     fold_around,
     fold_counted,
+    kernels_of,
     mode_of,
     picked,
     states_of,
@@ -46,22 +49,36 @@ class Part:
     rows: Any = None  # picked rows, with all columns that order them
     states: States | None = None
 
+
+@dataclass(frozen=True)
+class Pieces:
+    """What stands for the rows in each segment of a leaf; the rows are those of all segments."""
+
+    counts: Ints
+    rows: Any = None
+    states: list[States | None] = field(default_factory=list)
+
     @property
     def nbytes(self) -> int:
         """How many bytes travel."""
-        return (0 if self.rows is None else self.rows.nbytes) + sum(map(len, self.states or ()))
+        states = sum(len(state) for each in self.states for state in each or ())
+        return states + (0 if self.rows is None else int(self.rows.nbytes))
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What stands for the rows of each segment: their number, and a part for each leaf.
+    """What stands for the rows of each segment: their number, and pieces for each leaf.
 
-    Leaves of which too much would travel are `heavy`, and have no parts.
+    Leaves of which too much would travel are `heavy`, and have no pieces.
     """
 
     counts: Ints
-    parts: dict[Path, list[Part]] = field(default_factory=dict)
+    pieces: dict[Path, Pieces] = field(default_factory=dict)
     heavy: set[Path] = field(default_factory=set)
+
+
+# The edges between a leaf's segments, and what stands for the rows in them: "state" or "rows".
+Cutting = Mapping[Path, tuple[str, Sequence[int]]]
 
 
 def kinds_of(leaf: Leaf, schema: Any) -> list[Any]:
@@ -87,24 +104,31 @@ def wants_order(definition: Rolling, mode: Mapping[Path, str]) -> bool:
     )
 
 
-def summarize(
-    definition: Rolling, table: Any, edges: Sequence[int], mode: Mapping[Path, str]
-) -> Summary:
+def summarize(definition: Rolling, table: Any, edges: Sequence[int], cutting: Cutting) -> Summary:
     """Summarize the rows of a table between edges: segment g starts at edge g-1."""
     ordered = _sorted(definition, table)
-    bounds = np.searchsorted(ordered.rows.times, np.array(edges, np.int64), "left")
-    lo = np.concatenate(([0], bounds)).astype(np.int64)
-    hi = np.append(bounds, len(ordered.rows)).astype(np.int64)
+    lo, hi = _bounds(ordered, edges)
     summary = Summary(hi - lo)
+    bounds: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
     for leaf in definition.leaves:
-        if mode[leaf.path] == "whole":
+        if leaf.path not in cutting:
             continue
-        parts = _parts(definition, leaf, mode[leaf.path], ordered, lo, hi)
-        if sum(part.nbytes for part in parts) > MOST_BYTES:
+        mode, own = cutting[leaf.path]
+        if tuple(own) not in bounds:
+            bounds[tuple(own)] = _bounds(ordered, own)
+        pieces = _pieces(definition, leaf, mode, ordered, *bounds[tuple(own)])
+        if pieces.nbytes > MOST_BYTES:
             summary.heavy.add(leaf.path)
         else:
-            summary.parts[leaf.path] = parts
+            summary.pieces[leaf.path] = pieces
     return summary
+
+
+def _bounds(ordered: Sorted, edges: Sequence[int]) -> tuple[Ints, Ints]:
+    """Return the first row of each segment, and the one after its last."""
+    bounds = np.searchsorted(ordered.rows.times, np.array(edges, np.int64), "left")
+    lo = np.concatenate(([0], bounds)).astype(np.int64)
+    return lo, np.append(bounds, len(ordered.rows)).astype(np.int64)
 
 
 def _sorted(definition: Rolling, table: Any) -> Sorted:
@@ -112,40 +136,74 @@ def _sorted(definition: Rolling, table: Any) -> Sorted:
     return sort_table(table, definition.on, (), definition.ties)
 
 
-def _parts(
+def _pieces(
     definition: Rolling, leaf: Leaf, mode: str, ordered: Sorted, lo: Ints, hi: Ints
-) -> list[Part]:
+) -> Pieces:
     operator = leaf.operator
     columns = tuple(ordered.rows.column(name) for name in operator.columns)
-    counts = count_values(columns, lo, hi).tolist()
+    counts = count_values(columns, lo, hi)
     if operator.record.never_null:  # the number of values is all there is to know
-        return [Part(count) for count in counts]
+        return Pieces(counts)
     if mode == "state":
-        states = states_of(operator, columns, lo, hi)
-        return [Part(*pair) for pair in zip(counts, [None] * len(counts), states, strict=True)]
+        return Pieces(counts, states=states_of(operator, columns, lo, hi))
     # Picked rows need their values, and what puts them in order again.
     kept = dict.fromkeys((definition.on, *definition.ties, *operator.columns))
-    parts = []
-    for count, rows in zip(counts, picked(operator, columns, lo, hi), strict=True):
-        taken = {name: ordered.rows.column(name).take(pa.array(rows)) for name in kept}
-        parts.append(Part(count, rows=pa.table(taken)))
-    return parts
+    chosen = pa.array(np.concatenate(picked(operator, columns, lo, hi)))
+    return Pieces(counts, pa.table({name: ordered.rows.column(name).take(chosen) for name in kept}))
 
 
-def merged(definition: Rolling, leaf: Leaf, schema: Any, parts: Sequence[Part]) -> Part:
-    """Return what stands for the rows of several parts together, in time order where it matters."""
-    count = sum(part.count for part in parts)
-    states = combine_states(leaf.operator, kinds_of(leaf, schema), [part.states for part in parts])
-    rows = [part.rows for part in parts if part.rows is not None and len(part.rows)]
-    if not rows:
-        return Part(count, None, states)
-    table = pa.concat_tables(rows)
+def merged(
+    definition: Rolling,
+    leaf: Leaf,
+    schema: Any,
+    given: Sequence[Pieces],
+    starts: Sequence[int],
+    ranges: Sequence[range],
+) -> list[Part]:
+    """Return what stands for the rows of each range of segments, from the pieces of all partitions.
+
+    `starts` are the times at which segments start. Where order matters, the rows of a segment are
+    in one partition.
+    """
+    before = np.concatenate(([0], np.cumsum(sum(pieces.counts for pieces in given))))
+    counts = [int(before[each.stop] - before[each.start]) for each in ranges]
+    states = _merged_states(leaf, schema, [pieces.states for pieces in given], ranges)
+    rows = _merged_rows(definition, leaf, given, starts, ranges)
+    return [Part(*part) for part in zip(counts, rows, states, strict=True)]
+
+
+def _merged_states(
+    leaf: Leaf, schema: Any, given: Sequence[list[States | None]], ranges: Sequence[range]
+) -> list[States | None]:
+    if not any(given):
+        return [None] * len(ranges)
+    kernels = kernels_of(leaf.operator, kinds_of(leaf, schema))
+    # A segment is in many ranges: its states from all partitions are combined once.
+    whole = [combine_states(kernels, states) for states in zip(*given, strict=True)]
+    return [combine_states(kernels, whole[each.start : each.stop]) for each in ranges]
+
+
+def _merged_rows(
+    definition: Rolling,
+    leaf: Leaf,
+    given: Sequence[Pieces],
+    starts: Sequence[int],
+    ranges: Sequence[range],
+) -> list[Any]:
+    tables = [pieces.rows for pieces in given if pieces.rows is not None and len(pieces.rows)]
+    if not tables:
+        return [None] * len(ranges)
+    table = pa.concat_tables(tables)
     ordered = sort_table(table, definition.on, (), definition.ties)
-    columns = tuple(ordered.rows.column(name) for name in leaf.operator.columns)
-    ends = np.array([0]), np.array([len(table)])
-    chosen = pa.array(picked(leaf.operator, columns, *ends)[0])
-    taken = {name: ordered.rows.column(name).take(chosen) for name in table.column_names}
-    return Part(count, pa.table(taken), states)
+    columns = {name: ordered.rows.column(name) for name in table.column_names}
+    bounds = np.searchsorted(ordered.rows.times, np.array(starts, np.int64), "left")
+    lo = np.array([bounds[each.start] for each in ranges], np.int64)
+    hi = np.array([bounds[each.stop] for each in ranges], np.int64)
+    operands = tuple(columns[name] for name in leaf.operator.columns)
+    chosen = (pa.array(rows) for rows in picked(leaf.operator, operands, lo, hi))
+    return [
+        pa.table({name: values.take(rows) for name, values in columns.items()}) for rows in chosen
+    ]
 
 
 # ---- folding a chunk ----------------------------------------------------------------------------

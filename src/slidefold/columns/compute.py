@@ -79,7 +79,7 @@ def _plan_rows(
 ) -> tuple[ColumnPlan, ...]:
     """Return the plan for rows of the types at hand."""
     names = {name for leaf in definition.leaves for name in leaf.operator.columns}
-    schema = pa.schema({name: ordered.rows.column(name).type for name in names})
+    schema = pa.schema({name: ordered.kind(name) for name in names})
     return plan_table(definition, schema, by_frame=by_frame).columns
 
 

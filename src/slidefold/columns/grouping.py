@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -76,12 +76,21 @@ class Sorted:
     """A table in order: the windows' view of it, and where its rows come from and go back to."""
 
     rows: SortedRows
+    given: Any  # the table as it came
     placing: Placing = Placing()
 
     @cached_property
     def order(self) -> Order | None:
         """The row of the input at each place; None if all are where they were."""
         return self.placing.as_order(len(self.rows))
+
+    def kind(self, name: str) -> Any:
+        """Return the type of a column, without putting it in order."""
+        return self.given.schema.field(name).type
+
+    def has_nulls(self, name: str) -> bool:
+        """Tell whether a column has nulls, without putting it in order."""
+        return bool(self.given[name].null_count)
 
     def back(self, values: Any) -> Any:
         """Return results in order of the input."""
@@ -101,11 +110,11 @@ def sort_table(
     """
     clock, times = counted(on, one_chunk(table, on))
     groups, count = group_numbers(table, by)
-    order, in_order, starts, places, tied = _native.order_rows(groups, count, times)
+    order, in_order, starts, places, tied = _native.order_rows(groups, count, times, bool(ties))
     in_order = times if order is None else in_order
     placing = Placing(order, places)
-    if tied and ties:
-        moved = tie_order(order, starts, in_order, ties, lambda name: one_chunk(table, name))
+    if tied is not None:
+        moved = tie_order(order, tied, ties, lambda name: one_chunk(table, name))
         placing = _with_moved(placing, moved, len(times))
     taken: dict[str, Any] = {}
 
@@ -119,7 +128,7 @@ def sort_table(
         row = row if order is None else int(order[row])
         return row if numbers is None else int(numbers[row])
 
-    return Sorted(SortedRows(starts, in_order, clock, column, origin), placing)
+    return Sorted(SortedRows(starts, in_order, clock, column, origin), table, placing)
 
 
 def _with_moved(placing: Placing, moved: tuple[Order, Order] | None, count: int) -> Placing:
@@ -175,7 +184,13 @@ def _packed(flags: npt.NDArray[np.uint8]) -> Any:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
-def present_rows(columns: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
+def from_words(kind: Any, data: Any, valid: npt.NDArray[Any] | None) -> Any:
+    """Return words as a column of a type of their width, null where they are not valid."""
+    bits = None if valid is None else _packed(valid.view(np.uint8))
+    return pa.Array.from_buffers(kind, len(data), [bits, pa.py_buffer(data)])
+
+
+def present_rows(columns: Iterable[Any]) -> npt.NDArray[np.bool_] | None:
     """Return which rows have no null in any column, None if all."""
     found = None
     for column in columns:
@@ -192,10 +207,10 @@ def take_rows(values: Any, rows: Order, valid: npt.NDArray[np.bool_] | None) -> 
         return values.take(pa.array(rows, mask=None if valid is None else ~valid))
     if valid is None:
         return found
-    known = valid.view(np.uint8)
     if found.null_count:
-        known = known & _unpacked(found, 0)
-    return pa.Array.from_buffers(found.type, len(rows), [_packed(known), found.buffers()[1]])
+        valid = valid & _unpacked(found, 0).view(np.bool_)
+    bits = _packed(valid.view(np.uint8))
+    return pa.Array.from_buffers(found.type, len(rows), [bits, found.buffers()[1]])
 
 
 def without_views(table: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from slidefold.columns.chunked import Part, Summary, merged
 from slidefold.columns.compute import Path
 from slidefold.columns.spans import (
+    LEAST,
     Span,
     edges_of,
     rows_spans,
@@ -43,8 +45,9 @@ class Layout:
         """How many chunks there are."""
         return len(self.cuts) + 1
 
+    @cached_property
     def edges(self) -> list[int]:
-        """Return the times between which all rows go the same way."""
+        """The times between which all rows go the same way."""
         spans = [
             span
             for window in self.definition.windows
@@ -53,18 +56,22 @@ class Layout:
         ]
         return edges_of(self.cuts, spans, self.bins)
 
+    @cached_property
     def spans(self) -> dict[Path, list[Span]]:
-        """Return the spans of each leaf, one per chunk; sessions end at cuts and have none."""
+        """The spans of each leaf, one per chunk; sessions end at cuts and have none."""
+        known: dict[tuple[WindowKind, str], list[Span]] = {}
         found = {}
         for leaf in self.definition.leaves:
             mode, rows = self.mode[leaf.path], leaf.window.rows_before
-            if rows is not None:
-                assert self.counts is not None
-                found[leaf.path] = rows_spans(
-                    self.cuts, self.edges(), self.counts, rows, whole=mode == "whole"
+            if rows is None and not leaf.window.in_time:
+                continue
+            if (leaf.window, mode) not in known:
+                known[leaf.window, mode] = (
+                    self._time_spans(leaf.window, mode)
+                    if rows is None
+                    else self._rows_spans(rows, mode)
                 )
-            elif leaf.window.in_time:
-                found[leaf.path] = self._time_spans(leaf.window, mode)
+            found[leaf.path] = known[leaf.window, mode]
         return found
 
     def _time_spans(self, window: WindowKind, mode: str) -> list[Span]:
@@ -74,54 +81,78 @@ class Layout:
         reach = oldest if oldest >= newest else 0  # a window that holds nothing needs nothing
         return time_spans(self.cuts, self.newest, reach, whole=mode == "whole")
 
+    def _rows_spans(self, rows: int, mode: str) -> list[Span]:
+        assert self.counts is not None
+        edges, before = self._row_edges, [0, *accumulate(self.counts)]
+        ranks = [0, *(before[bisect_left(self.edges, edge) + 1] for edge in edges), before[-1]]
+        counts = [high - low for low, high in pairwise(ranks)]
+        return rows_spans(self.cuts, edges, counts, rows, whole=mode == "whole")
+
+    @property
+    def _row_edges(self) -> list[int]:
+        """The edges between the segments of rows windows."""
+        return sorted({*self.cuts, *self.bins})
+
     def targets(self) -> list[list[int]]:
         """Return the chunks that the rows of each segment go to."""
-        spans = [span for each in self.spans().values() for span in each]
-        return targets(self.edges(), self.cuts, spans)
+        different = {id(spans): spans for spans in self.spans.values()}
+        spans = [span for each in different.values() for span in each]
+        return targets(self.edges, self.cuts, spans)
+
+    def copied(self) -> int:
+        """Return how many rows are sent as halo."""
+        assert self.counts is not None
+        pairs = zip(self.counts, self.targets(), strict=True)
+        return sum(count * (len(goes) - 1) for count, goes in pairs)
 
     def own_counts(self) -> list[int]:
         """Return how many rows are each chunk's own."""
         assert self.counts is not None
-        bounds = [0, *(bisect_left(self.edges(), cut) + 1 for cut in self.cuts), len(self.counts)]
+        bounds = [0, *(bisect_left(self.edges, cut) + 1 for cut in self.cuts), len(self.counts)]
         return [sum(self.counts[low:high]) for low, high in pairwise(bounds)]
 
-    def middle_segments(self) -> dict[Path, list[range]]:
-        """Return the segments that make the middle of each leaf and chunk."""
-        starts = segment_starts(self.edges())
-        return {
-            path: [
-                range(bisect_left(starts, span.middle), bisect_left(starts, span.own))
-                for span in spans
-            ]
-            for path, spans in self.spans().items()
-        }
+    @cached_property
+    def cutting(self) -> dict[Path, tuple[str, list[int]]]:
+        """How the rows of each leaf are summarized, if its windows may have middles."""
+        found = {}
+        for leaf in self.definition.leaves:
+            mode = self.mode[leaf.path]
+            if leaf.window.rows_before is not None:
+                edges = self._row_edges
+            elif leaf.window.in_time:
+                spans = self._time_spans(leaf.window, mode)
+                ends = {end for s in spans if s.middle < s.own for end in (s.middle, s.own)}
+                edges = sorted(ends - {LEAST})
+            else:
+                continue
+            if mode != "whole" and edges:
+                # Where order matters, only the rows between two edges are together and in order.
+                ordered = mode == "state" and not leaf.operator.commutes
+                found[leaf.path] = mode, self.edges if ordered else edges
+        return found
 
     def middles(self, summaries: Sequence[Summary]) -> list[dict[Path, Part]]:
         """Return what stands for the middles of each chunk."""
         found: list[dict[Path, Part]] = [{} for _ in range(self.chunks)]
-        wanted = self.middle_segments()
         for leaf in self.definition.leaves:
-            if self.mode[leaf.path] == "whole":
+            if leaf.path not in self.cutting:
                 continue
-            # Segments are in many middles: the parts of one from all partitions are merged once.
-            known: dict[int, Part] = {}
-            for chunk, segments in enumerate(wanted[leaf.path]):
-                for segment in segments:
-                    if segment not in known:
-                        parts = [summary.parts[leaf.path][segment] for summary in summaries]
-                        known[segment] = merged(self.definition, leaf, self.schema, parts)
+            starts = segment_starts(self.cutting[leaf.path][1])
+            held = {}
+            for chunk, span in enumerate(self.spans[leaf.path]):
+                segments = range(bisect_left(starts, span.middle), bisect_left(starts, span.own))
                 if segments:
-                    parts = [known[segment] for segment in segments]
-                    found[chunk][leaf.path] = merged(self.definition, leaf, self.schema, parts)
+                    held[chunk] = segments
+            pieces = [summary.pieces[leaf.path] for summary in summaries]
+            parts = merged(self.definition, leaf, self.schema, pieces, starts, list(held.values()))
+            for chunk, part in zip(held, parts, strict=True):
+                found[chunk][leaf.path] = part
         return found
 
 
 def needs_middles(layout: Layout) -> bool:
     """Tell whether a first pass is needed: middles may hold rows, or rows must be counted."""
-    if any(window.last_rows for window in layout.definition.windows):
-        return True
-    ranges = layout.middle_segments().values()
-    return any(len(segments) for each in ranges for segments in each)
+    return any(w.last_rows for w in layout.definition.windows) or bool(layout.cutting)
 
 
 def total_counts(summaries: Sequence[Summary], segments: int) -> tuple[int, ...]:

@@ -107,26 +107,24 @@ def states_of(
     ]
 
 
-def combine_states(
-    operator: Operator, kinds: Sequence[Any], given: Sequence[States | None]
-) -> States | None:
-    """Return the states of all ranges together, which are in the order of their rows."""
-    states = [each for each in given if each is not None]
-    if len(states) < 2:
-        return states[0] if states else None
-    return tuple(
-        _native.combine_states(folded, [each[i] for each in states])
-        for i, folded in enumerate(_kernels_of(operator, kinds))
-    )
-
-
-def _kernels_of(operator: Operator, kinds: Sequence[Any]) -> list[Operator]:
+def kernels_of(operator: Operator, kinds: Sequence[Any]) -> list[Operator]:
     """Return the operators that the fold of an operator hands to kernels, for columns of types."""
     none = np.empty(0, np.int64)
     columns = tuple(pa.array([], kind) for kind in kinds)
     task = StatesTask(operator, _ALGORITHM, columns, none, none)
     FOLDS[operator.record.column](task)
     return task.folded
+
+
+def combine_states(kernels: Sequence[Operator], given: Sequence[States | None]) -> States | None:
+    """Return the states of all ranges together, which are in the order of their rows."""
+    states = [each for each in given if each is not None]
+    if len(states) < 2:
+        return states[0] if states else None
+    return tuple(
+        _native.combine_states(folded, [each[i] for each in states])
+        for i, folded in enumerate(kernels)
+    )
 
 
 def fold_around(

@@ -95,13 +95,13 @@ def targets(edges: Sequence[int], cuts: Sequence[int], spans: Sequence[Span]) ->
 
     `spans` are those of all windows, each with one a chunk, one window after the other.
     """
-    chunks = len(cuts) + 1
-    found = []
-    for start in segment_starts(edges):
-        own = bisect_right(cuts, start)
-        needed = {i % chunks for i, span in enumerate(spans) if span.halo <= start < span.middle}
-        found.append([own, *sorted(needed - {own})])
-    return found
+    chunks, starts = len(cuts) + 1, segment_starts(edges)
+    own = [bisect_right(cuts, start) for start in starts]
+    needed: list[set[int]] = [set() for _ in starts]
+    for i, span in enumerate(spans):
+        for segment in range(bisect_left(starts, span.halo), bisect_left(starts, span.middle)):
+            needed[segment].add(i % chunks)
+    return [[to, *sorted(more - {to})] for to, more in zip(own, needed, strict=True)]
 
 
 def balanced_cuts(

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
-from slidefold.columns.grouping import Sorted, present_rows, take_rows
+from slidefold.columns.grouping import Sorted, from_words, present_rows, take_rows
 from slidefold.columns.reading import retyped
 from slidefold.columns.trace import ran
 from slidefold.columns.values import (
@@ -114,9 +114,24 @@ class _Inputs:
 
     def valid(self, names: tuple[str, ...]) -> Array | None:
         """Return which rows have no null in any column; None if all rows do."""
-        columns = [self.column(name) for name in names]
-        mask: Array | None = self.once(("valid", *names), lambda: present_rows(columns))
+        some = tuple(name for name in names if self.ordered.has_nulls(name))
+        if not some:
+            return None
+        mask: Array = self.once(("valid", *some), lambda: present_rows(map(self.column, some)))
         return mask
+
+    def words(self, name: str, widths: tuple[int, ...], keeps_nulls: bool) -> Array | None:
+        """Return a column as words of its width; None if it has others, or nulls that count."""
+        kind = self.ordered.kind(name)
+        if not pa.types.is_primitive(kind) or kind.bit_width // 8 not in widths:
+            return None
+        if keeps_nulls and self.ordered.has_nulls(name):
+            return None
+        values, width = self.column(name), kind.bit_width // 8
+        if len(values) == 0:
+            return None
+        data = values.buffers()[1]
+        return np.frombuffer(data, f"u{width}", len(values), width * values.offset)
 
 
 def _without_mask(values: Any) -> Any:
@@ -135,15 +150,24 @@ def _count(operator: Operator, inputs: _Inputs) -> tuple[Operator, Any, Finish]:
 
 
 def _pick(operator: Operator, inputs: _Inputs) -> tuple[Operator, Any, Finish]:
-    values = inputs.column(operator.columns[0])
-    return operator, None, lambda rows, valid: take_rows(values, rows, valid)
+    words = inputs.words(operator.columns[0], (4, 8), operator.keeps_nulls)
+    return operator, words, _picked(operator, inputs, words)
 
 
 def _by(operator: Operator, inputs: _Inputs) -> tuple[Operator, Any, Finish]:
-    values = inputs.column(operator.columns[0])
     keys, _ = inputs.compared(operator.columns[1])
     typed = retyped(operator, np.empty(0, np.int64), keys)
-    return typed, keys, lambda rows, valid: take_rows(values, rows, valid)
+    words = inputs.words(operator.columns[0], (8,), operator.keeps_nulls)
+    given = keys if words is None else (words, keys)
+    return typed, given, _picked(operator, inputs, words)
+
+
+def _picked(operator: Operator, inputs: _Inputs, words: Array | None) -> Finish:
+    """Return what makes a column of picked words, or of the numbers of picked rows."""
+    name = operator.columns[0]
+    if words is None:
+        return lambda rows, valid: take_rows(inputs.column(name), rows, valid)
+    return lambda data, valid: from_words(inputs.ordered.kind(name), data, valid)
 
 
 def _compared(operator: Operator, inputs: _Inputs) -> tuple[Operator, Any, Finish]:

@@ -62,7 +62,7 @@ class NativeEnds(Native):
         """Return a watermark before which no result is ready without new rows."""
         slide: Any = self.definition.slide
         waits = [] if self.core.oldest_waiting is None else [self.core.oldest_waiting]
-        if self.watermark is not None and self.core.rows > self.core.waiting:
+        if self.watermark is not None and self.rows > self.core.waiting:
             if slide.in_time:
                 waits.append(slide.next_end(self.watermark, self.clock))
             elif any(window.ends for window in self.definition.windows):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.engine import require_columns, run
 from slidefold.columns.expressions import with_derived
 from slidefold.columns.grouping import no_rows, require_movable, without_runs, without_views
 from slidefold.definition.rolling import Rolling
+from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.end_modes import ENDS
 from slidefold.live.lateness import judge, past_rows
@@ -26,7 +28,7 @@ from slidefold.live.metadata import (
     write_past,
     write_side,
 )
-from slidefold.live.native import Native
+from slidefold.live.native import Native, capsule
 from slidefold.live.program import compile_program
 from slidefold.live.revisions import REVISION
 from slidefold.live.row_modes import MODES
@@ -45,9 +47,21 @@ class Engine:
     """
 
     def __init__(
-        self, definition: Rolling, schema: Any, emit: str = "final", id: Sequence[str] = ()
+        self,
+        definition: Rolling,
+        schema: Any,
+        emit: str = "final",
+        id: Sequence[str] = (),
+        *,
+        counts_overflows: bool = False,
+        slices: bool = True,
     ) -> None:
-        """Prepare for rows of this Arrow schema, which may have unused columns."""
+        """Prepare for rows of this Arrow schema, which may have unused columns.
+
+        With `counts_overflows`, a result that does not fit in its type is null and counted in
+        `overflows`, instead of an error. With `slices=False`, rows stay rows as long as windows
+        need them, also with `every=`.
+        """
         names = list(schema.names)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -75,10 +89,11 @@ class Engine:
         core = self.columns
         if definition.core is not definition:
             core = run(definition.core, with_derived(definition, empty)).schema
-        program = compile_program(definition, empty.schema, core, emit)
+        program = compile_program(definition, empty.schema, core, emit, slices=slices)
         modes = MODES if definition.slide is None else ENDS
         self.native: Native = modes[emit](definition, empty, program)
         self.native.result = self.result
+        self.native.overflows.counts = self.native.core.counts_overflows = counts_overflows
 
     @classmethod
     def rebuild(
@@ -90,6 +105,9 @@ class Engine:
         kept: Any,
         watermark: int | None,
         horizon: int | None = None,
+        *,
+        counts_overflows: bool = False,
+        slices: bool = True,
     ) -> Engine:
         """Rebuild an engine from the rows that another engine returned from `kept`.
 
@@ -97,7 +115,7 @@ class Engine:
         left out. Rows that were taken after `kept` may follow. They are folded as one batch. For
         "revise" it is better to `take` those batches one by one, because revisions count batches.
         """
-        engine = cls(definition, schema, emit, id)
+        engine = cls(definition, schema, emit, id, counts_overflows=counts_overflows, slices=slices)
         rows = engine.read(kept)
         gone = past_rows(rows, definition.on, horizon)
         if gone.any():
@@ -134,8 +152,13 @@ class Engine:
 
     @property
     def rows(self) -> int:
-        """Return the number of held rows; some may not be needed any more."""
+        """Return the number of held rows and slices; some may not be needed any more."""
         return self.native.rows
+
+    @property
+    def overflows(self) -> int:
+        """Return how many results were null because they did not fit, with `counts_overflows`."""
+        return self.native.overflows.counted
 
     @property
     def by_key(self) -> tuple[str, ...]:
@@ -154,6 +177,14 @@ class Engine:
         The watermark counts in steps of the time column, as do all times here. None, or a watermark
         before the last one, does not move it. If this raises, the engine is unchanged.
         """
+        return self._written(self.native.take(*self._next(rows, watermark)))
+
+    def skip(self, rows: Any, watermark: int | None) -> None:
+        """Do what `take` does, without computing results that nobody reads."""
+        self.native.skip(*self._next(rows, watermark))
+
+    def _next(self, rows: Any, watermark: int | None) -> tuple[Any, int | None]:
+        """Return rows and the watermark to move to; raise an error if rows are late."""
         rows = self.read(rows)
         before = self.watermark
         late = int(past_rows(rows, self.definition.on, before).sum())
@@ -164,7 +195,7 @@ class Engine:
             )
         if watermark is None or (before is not None and watermark < before):
             watermark = before
-        return self._written(self.native.take(rows, watermark))
+        return rows, watermark
 
     def feed(self, rows: Any, lateness: int) -> tuple[Any, Any]:
         """Take rows, judge them by the watermark, and move it to the newest time minus `lateness`.
@@ -180,6 +211,11 @@ class Engine:
             late = judge(rows.take(pa.array(places)), self.definition.on, before)[1]
         return self._written(results), late
 
+    def accept(self, rows: Any, lateness: int) -> Ints:
+        """Do the same without results, for "arrival"; return the places of late rows."""
+        late: Ints | None = self.native.core.accept(capsule(self.read(rows)), lateness)
+        return np.empty(0, np.int64) if late is None else late
+
     def begin(self, history: Any, watermark: int | None) -> None:
         """Take rows from before the first batch, up to the watermark; none of them comes out.
 
@@ -190,7 +226,7 @@ class Engine:
         if self.emit == "revise":
             self.native.fill(rows, watermark)
         else:
-            self.native.take(rows, watermark)
+            self.native.skip(rows, watermark)
 
     def horizon(self, watermark: int | None = None) -> int | None:
         """Return a time up to which no row is needed any more, or None if it is unknown.
@@ -212,13 +248,13 @@ class Engine:
         """Return the rows that are still needed, for `rebuild`.
 
         Columns that the definition does not use are null in rows that have been emitted. The
-        metadata holds the last results of "revise" and "change".
+        metadata holds the last results of "revise" and "change", and what is kept of older rows.
         """
         rows = self.native.kept()
         if self.native.sided:
             side = Side(self.native.side(), len(rows), self.watermark)
             rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))
-        if self.native.keeps_past:
+        if self.native.has_past:
             past = write_past(self.native.past(), rows.schema.metadata)
             rows = rows.replace_schema_metadata(past)
         return rows

@@ -76,7 +76,8 @@ class Events:
             own = leaf.operator.own  # the column of the asking row that rank and others read
             if own:
                 asked += derived[own].columns() if own in derived else [own]
-        self.needed = tuple(dict.fromkeys((*definition.by, *walked, *asked)))  # of a question
+        # The columns of a question, in an order for errors.
+        self.needed = dict.fromkeys((*definition.by, *walked, *asked)).keys()
 
     def fields(self, row: Mapping[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
         """Return an event as a dict; raise an error that names a missing or additional field."""
@@ -264,7 +265,7 @@ class Events:
         """Tell whether native code answers a question, which has all that it needs."""
         if self.answer is None:
             return False
-        return all(name in row for name in self.needed)
+        return self.needed <= row.keys()
 
     def _question(self, row: Any, include: bool) -> Mapping[str, Any]:
         if not isinstance(row, Mapping):

@@ -77,7 +77,7 @@ class Native:
     def completed(self, rows: Any, features: dict[str, Any]) -> dict[str, Any]:
         """Do the same for results that come out; `overflows` decides about those that overflow."""
         formulas = self.formulas
-        if formulas is None or not self.waits:
+        if formulas is None or not (self.waits or self.overflows.counts):
             return self.complete(rows, features)
         read = {name: rows[name] for name in self.definition.row_columns}
         made, places, reason = columns_that_fit(formulas, pa.table({**read, **features}))
@@ -115,8 +115,8 @@ class Native:
 
     @property
     def rows(self) -> int:
-        """Return the number of held rows."""
-        return self.core.rows
+        """Return the number of held rows, and of slices that stand for rows."""
+        return self.core.rows + self.core.slices
 
     @property
     def nbytes(self) -> int:
@@ -196,17 +196,24 @@ class Native:
         """
         raise NotImplementedError
 
+    def skip(self, rows: Any, watermark: int | None) -> None:
+        """Add rows and move the watermark as `take` does, for results that nobody reads."""
+        if self.sided or self.definition.fill:  # later results depend on these
+            self.take(rows, watermark)
+        else:
+            self.fill(rows, watermark)
+
     def fill(self, rows: Any, watermark: int | None) -> None:
-        """Set the rows; those up to the watermark have passed already."""
+        """Add rows; the results up to the watermark have come out already and are not computed."""
         first = self.core.seen
-        self.core.fill(capsule(rows), watermark)
-        passed = None
-        if watermark is not None:
-            passed = np.flatnonzero(times_of(rows, self.definition.on) <= watermark)
+        passed = self.core.fill(capsule(rows), watermark)
         self.keep(first, rows, passed)
 
-    def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
-        """Keep what later results need of rows that were filled in."""
+    def keep(self, first: int, rows: Any, passed: Ints) -> None:
+        """Keep what later results need of rows that were filled in.
+
+        `passed` are the numbers of all rows that wait no longer.
+        """
 
     def kept(self) -> Any:
         """Return all rows that are still needed; columns that are not needed are null."""
@@ -235,8 +242,13 @@ class Native:
 
     @property
     def keeps_past(self) -> bool:
-        """Return whether keys keep something of rows that have gone."""
+        """Return whether keys keep something of rows that have gone forever."""
         return bool(self.core.keeps_past)
+
+    @property
+    def has_past(self) -> bool:
+        """Return whether results depend on something besides the rows that are held."""
+        return self.keeps_past or self.core.slices > 0
 
     def past(self) -> Any:
         """Return what keys keep of rows that have gone, as a table."""

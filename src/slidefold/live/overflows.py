@@ -3,6 +3,9 @@
 Such a row cannot be refused any more, and raising with every call would stop the run for good. So
 an error is raised once and changes nothing; from the next call on the result is null. A batch that
 causes an overflow itself is refused each time.
+
+A stream cannot refuse a batch: Spark would bring it again for ever. There all such results are null
+and counted.
 """
 
 from __future__ import annotations
@@ -19,15 +22,20 @@ from slidefold.live.lateness import times_of
 
 
 class Overflows:
-    """Remembers up to which time overflows were reported."""
+    """Remembers up to which time overflows were reported; or counts them, and reports none."""
 
     def __init__(self, when: str, by: tuple[str, ...]) -> None:
         """Report results by their time in the column `when`, and their keys."""
         self.when, self.by = when, by
         self.reported: int | None = None
+        self.counts = False
+        self.counted = 0
 
     def report(self, rows: Any, places: Ints, sentence: str) -> None:
         """Raise an error that names the first of some results, unless it was raised already."""
+        if self.counts:
+            self.counted += len(places)
+            return
         times = times_of(rows, self.when)[places]
         if self.reported is not None and (times <= self.reported).all():
             return

@@ -49,9 +49,10 @@ class NativeFinal(Native):
         """Return rows with their features."""
         return self.joined(rows, features, self.result)
 
-    def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
+    def keep(self, first: int, rows: Any, passed: Ints) -> None:
         """Keep the rows that wait."""
-        self.carried.add(first, rows, passed)
+        self.carried.add(first, rows)
+        self.carried.forget(passed)
 
     def kept(self) -> Any:
         """Return all rows that are still needed; columns that are not needed are null."""
@@ -67,6 +68,7 @@ class NativeArrival(Native):
 
     def emitted(self, rows: Any, first: int, late: Any, numbers: Ints, features: Any) -> Emitted:
         """Return the new rows."""
+        self.require_fit(rows)
         if len(numbers) != len(rows) or (len(rows) > 1 and (np.diff(numbers) != 1).any()):
             rows = rows.take(pa.array(numbers))
         return self.joined(rows, features, self.result), nothing_to_settle
@@ -157,6 +159,7 @@ class NativeRevise(Native):
             fresh = fresh.filter(pa.array(keep))
         pool = pa.concat_tables([self.pending, fresh]).combine_chunks()
         places = np.searchsorted(numbers_of(pool), numbers)
+        self.require_fit(pool)
         folded = self._folded(pool.take(pa.array(places)), features)
         emitted, results = newer_results(folded, self.results, self.names)
 
@@ -179,7 +182,7 @@ class NativeRevise(Native):
     def _folded(self, rows: Any, features: Any) -> Any:
         return first_revision(self.joined(rows, features))
 
-    def keep(self, first: int, rows: Any, passed: Ints | None) -> None:
+    def keep(self, first: int, rows: Any, passed: Ints) -> None:
         """Keep the rows whose results can still change."""
         numbers = np.arange(first, first + len(rows))
         self._pass(pa.concat_tables([self.pending, _numbered(rows, numbers)]))

@@ -14,6 +14,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class _Process:
+    """The number of this process, known without a system call."""
+
+    number = os.getpid()
+
+    @classmethod
+    def look_again(cls) -> None:
+        cls.number = os.getpid()
+
+
+os.register_at_fork(after_in_child=_Process.look_again)
+
+
 class Turn:
     """A lock that knows its holder, for `with`; a copy of it is not held.
 
@@ -32,25 +45,28 @@ class Turn:
     @property
     def held(self) -> bool:
         """Tell whether a call of this thread holds the lock."""
-        return self._lock.locked() and self._holder == (os.getpid(), get_ident())
+        return self._lock.locked() and self._holder == (_Process.number, get_ident())
 
     def __enter__(self) -> Self:
-        own = os.getpid(), get_ident()
-        if not self._lock.acquire(blocking=False):
-            holder = self._holder
-            if holder == own:
-                raise BusyError(
-                    f"{self.what} is busy with a call, so code inside that call (an operator, a "
-                    "reader) cannot use it; use it after the call has returned"
-                )
-            if holder[0] not in (0, own[0]):  # the thread that holds the lock is in another process
-                raise BusyError(
-                    f"{self.what} was in a call on another thread when this process was forked; "
-                    "restore it from saved state"
-                )
-            self._lock.acquire()
-        self._holder = own
+        # An event takes few microseconds, so this is short.
+        if not self._lock.acquire(False):
+            self._wait()
+        self._holder = (_Process.number, get_ident())
         return self
+
+    def _wait(self) -> None:
+        process, thread = self._holder
+        if (process, thread) == (_Process.number, get_ident()):
+            raise BusyError(
+                f"{self.what} is busy with a call, so code inside that call (an operator, a "
+                "reader) cannot use it; use it after the call has returned"
+            )
+        if process not in (0, _Process.number):  # the thread that holds the lock is elsewhere
+            raise BusyError(
+                f"{self.what} was in a call on another thread when this process was forked; "
+                "restore it from saved state"
+            )
+        self._lock.acquire()
 
     def __exit__(self, *error: object) -> None:
         self._holder = (0, 0)

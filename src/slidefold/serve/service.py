@@ -40,7 +40,9 @@ from slidefold.serve.waiting import Waiting, future_of_events, together
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
 MOST_WAITING = 200_000  # rows that may wait for the writer
-PART = 100  # rows that are folded before questions get their turn: less than a millisecond
+# Rows that are folded before questions get their turn: 20 features take half a millisecond. The
+# number is fixed, because the watermark moves behind each part and decides what is late.
+PART = 100
 SNAPSHOT_BYTES = 128 << 20  # of the log, since the last snapshot
 _FAILED = "the service takes no more events after an error of its own: start it again"
 _LATEST = 20  # late and broken rows that are shown
@@ -186,17 +188,18 @@ class Service:
                 for entry in batch:
                     entry.done.set_exception(failure)
                 return
+        times = []
         for entry, table in fresh:
             try:
                 with self._turns:
-                    results = state.fold(number, table, entry.reading)
+                    places = state.fold(number, table, entry.reading)
             except SlidefoldError as error:
                 self.counts["broken"] += len(table)
                 self._show(str(error), table.slice(0, 3))
                 entry.done.set_exception(error)
             else:
-                self._note_lags(table)
-                late = self._note(results, number)
+                times.append(steps(table[self.settings.features.on]).to_numpy())
+                late = self._note(table, places, number)
                 known = len(entry.table) - len(table)
                 self.counts["known"] += known
                 accepted = len(table) - late
@@ -204,25 +207,25 @@ class Service:
                     {"accepted": accepted, "late": late, "known": known, "position": number}
                 )
             number += 1
+        self._note_lags(times)
         if self.log is not None and self.log.nbytes - self._snapshot_at > SNAPSHOT_BYTES:
             self._start_snapshot()
 
-    def _note(self, results: Any, number: int, *, again: bool = False) -> int:
+    def _note(self, table: Any, late: Any, number: int, *, again: bool = False) -> int:
         """Count folded events, and note those that were late; return how many were."""
-        flags = results["late"].combine_chunks().to_numpy(zero_copy_only=False)
-        late = int(flags.sum())
-        self.counts["events"] += len(results)
-        self.counts["late"] += late
-        events = results.select(self.schema.names)
-        if late:
-            behind = events.filter(pa.array(flags))
+        self.counts["events"] += len(table)
+        self.counts["late"] += len(late)
+        if len(late):
+            behind = table.take(pa.array(late))
             self._show("late", behind.slice(0, 5))
             if self.settings.late is not None and not again:
                 self._keep_late(self.settings.late, behind)
         if self.recorder is not None:
-            accepted = events if late == 0 else events.filter(pa.array(~flags))
+            accepted = table
+            if len(late):
+                accepted = table.take(pa.array(np.delete(np.arange(len(table)), late)))
             self.recorder.events(accepted, number)
-        return late
+        return len(late)
 
     def _keep_late(self, path: Path, rows: Any) -> None:
         lines = "".join(f"{json_line(row)}\n" for row in rows.to_pylist())
@@ -235,17 +238,16 @@ class Service:
                 f"late, and not written to {path.name!r}: {error.strerror}", rows.slice(0, 5)
             )
 
-    def _note_lags(self, table: Any) -> None:
+    def _note_lags(self, parts: list[Any]) -> None:
         """Count how far events were behind the newest one before them, in powers of two."""
-        if len(table) == 0:
+        times = np.concatenate([*parts, np.empty(0, np.int64)])
+        if len(times) == 0:
             return
-        times = steps(table[self.settings.features.on]).to_numpy()
         before = times[0] if self._newest is None else self._newest
         behind = lags(np.concatenate(([before], times)))[1:]
         self._newest = max(int(before), int(times.max()))
-        sizes, counts = np.unique(np.frexp(np.maximum(behind, 0))[1], return_counts=True)
-        for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-            self.lags[size] += count
+        counts = np.bincount(np.frexp(np.maximum(behind, 0))[1])
+        self.lags.update({size: n for size, n in enumerate(counts.tolist()) if n})
 
     def _show(self, reason: str, rows: Any) -> None:
         self.latest.appendleft({"reason": reason, "rows": rows.to_pylist()})
@@ -352,11 +354,11 @@ class Service:
             path.unlink(missing_ok=True)
         self.log = Log(folder)
         unread = self.state.load_newest(folder, self.log)
-        for table, results in self.state.replay(self.log.recover(self.position)):
-            if results is None:
+        for table, late in self.state.replay(self.log.recover(self.position)):
+            if late is None:
                 self.counts["broken"] += len(table)  # it failed before the crash as well
             else:
-                self._note(results, self.position, again=True)
+                self._note(table, late, self.position, again=True)
         newest = max(map(position_of, snapshots(folder)), default=0)
         if self.position < newest:  # its events are nowhere else
             self.log.close()

@@ -71,7 +71,7 @@ class State:
         settings.check()
         self.settings = settings
         self.live: Live = settings.features.live(
-            lateness=settings.lateness, emit="arrival", late="side", schema=settings.schema
+            lateness=settings.lateness, emit="arrival", schema=settings.schema
         )
         self.position = 0  # the number of the last record that is folded
         self.seen: dict[Any, int] = {}  # ids of events that may come again, with their times
@@ -87,7 +87,7 @@ class State:
         return arrow_bytes(table)
 
     def fold(self, number: int, table: Any, reading: Reading | None = None) -> Any:
-        """Fold the events of a record; return them with their features and whether they were late.
+        """Fold the events of a record; return the places of those that were late.
 
         If this raises, none was folded, and the record counts as folded all the same: it would
         raise again.
@@ -95,12 +95,12 @@ class State:
         self.position = number
         if reading is not None:
             self.files[reading.file] = reading.rows, reading.size
-        results = self.live.feed(table)
+        late = self.live.accept(table)
         self._remember(table)
-        return results
+        return late
 
     def replay(self, records: Iterator[tuple[int, bytes]]) -> Iterator[tuple[Any, Any]]:
-        """Fold records again; yield the events of each and their results, None if it fails."""
+        """Fold records again; yield the events of each and which were late, None if it fails."""
         schema = self.settings.schema
         for number, data in records:
             with pa.ipc.open_stream(data) as reader:
@@ -115,11 +115,11 @@ class State:
                     "use another folder for the state"
                 ) from None
             try:
-                results = self.fold(number, table, reading)
+                late = self.fold(number, table, reading)
             except SlidefoldError:
                 yield table, None
             else:
-                yield table, results
+                yield table, late
 
     # ---- events that come again
 

@@ -93,7 +93,7 @@ def run_batch(
     cuts = hot is not None and count > 1 and not known.too_small(partitions)
     spills = too_large(size, count) if spill is None else spill
     if cuts and hot is not None and can_chunk(definition):
-        return _run_skewed(task, count, size, spills, hot)
+        return _run_skewed(task, count, size, spills, hot, known.least(partitions))
     return _run_keyed(task, None if known.adaptive and partitions is None else count, spills)
 
 
@@ -111,16 +111,24 @@ def _run_keyless(
 
 
 def _run_skewed(
-    task: Chunking, count: int, size: int | None, spill: bool, hot: tuple[float, float]
+    task: Chunking,
+    count: int,
+    size: int | None,
+    spill: bool,
+    hot: tuple[float, float],
+    least: int,
 ) -> DataFrame:
-    """Cut hot keys into chunks of time, and run all other keys by key."""
+    """Cut hot keys into chunks of time, and run all other keys by key.
+
+    Hot keys with fewer than `least` bytes are not cut; it is not 0 if the size is unknown.
+    """
     keys = hot_keys(task.data, _key_columns(task), *hot)
     if not keys:
         return _run_keyed(task, count, spill)
     cold = task.data.where(~reduce(lambda a, b: a | b, keys))
     rest = _run_keyed(replace(task, data=cold), count, spill)
     hot_rows = task.data.where(reduce(lambda a, b: a | b, keys))
-    chunks = run_chunks(replace(task, data=hot_rows, hot=tuple(keys)), count, size)
+    chunks = run_chunks(replace(task, data=hot_rows, hot=tuple(keys)), count, size, least)
     if chunks is None:  # no hot key can be cut
         return _run_keyed(task, count, spill)
     return rest.unionAll(chunks)

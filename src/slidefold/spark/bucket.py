@@ -37,8 +37,15 @@ class Engine(Protocol):
     def rows(self) -> int:
         """The number of rows that it holds."""
 
+    @property
+    def overflows(self) -> int:
+        """The number of results so far that were null because they did not fit."""
+
     def take(self, rows: Any, watermark: int | None) -> Any:
         """Add accepted rows, and return the results that are ready."""
+
+    def skip(self, rows: Any, watermark: int | None) -> None:
+        """Add accepted rows whose results nobody reads."""
 
     def horizon(self, watermark: int | None) -> int | None:
         """Return the time up to which rows are no longer needed."""
@@ -71,6 +78,7 @@ class Counts:
     rows_out: int = 0
     late: int = 0
     revised: int = 0  # rows out that revise an earlier result
+    overflows: int = 0  # results that are null because they do not fit in their type
     pending: int = 0  # rows of this bucket that wait for the watermark
     entries: int = 0  # in this bucket's log
     log_rows: int = 0  # in this bucket's log
@@ -116,9 +124,10 @@ def step(
         accepted, late = maker.judge(rows, judged)
         counts.late = late.num_rows
         counts.log_bytes += log.append(accepted, maker.on, judged)
+    overflows = engine.overflows
     with _Clock(counts, "seconds_engine"):
         due = engine.take(accepted, judged)
-    counts.rows_out = due.num_rows
+    counts.rows_out, counts.overflows = due.num_rows, engine.overflows - overflows
     if REVISION in due.column_names:
         counts.revised = pc.sum(pc.greater(due[REVISION], 0)).as_py() or 0
     if judged != log.head.emitted:
@@ -147,7 +156,7 @@ def _engine(log: Log, maker: Maker, cached: Cached | None, counts: Counts) -> En
                 _catch_up(engine, maker, list(log.read(cached.version + 1)), counts)
         if cached.emitted != head.emitted:
             # Another worker has emitted these results already, so drop them.
-            engine.take(maker.schema.empty_table(), head.emitted)
+            engine.skip(maker.schema.empty_table(), head.emitted)
         return engine
     counts.rebuilds += 1
     with _Clock(counts, "seconds_rebuild"):
@@ -161,11 +170,11 @@ def _catch_up(engine: Engine, maker: Maker, missed: list[Logged], counts: Counts
     counts.rebuilt_rows += sum(logged.rows.num_rows for logged in missed)
     if maker.batches_count:
         for logged in missed:
-            engine.take(logged.rows, logged.judged)
+            engine.skip(logged.rows, logged.judged)
     else:
         # All rows are newer than the emitted results, so one call suffices and costs less.
         rows = pa.concat_tables([logged.rows for logged in missed])
-        engine.take(rows, missed[-1].judged)
+        engine.skip(rows, missed[-1].judged)
 
 
 def _up_to_date(cached: Cached, log: Log) -> bool:

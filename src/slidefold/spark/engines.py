@@ -17,15 +17,22 @@ from slidefold.spark.log import Logged
 def maker_of(
     definition: Rolling, schema: Any, emit: str, id: Sequence[str], slack: int = SLACK
 ) -> Maker:
-    """Return the functions that create engines of a definition."""
+    """Return the functions that create engines of a definition.
+
+    They hold rows and no slices, because `export_state` returns the rows of a snapshot.
+    """
+    how = {"counts_overflows": True, "slices": False}
 
     def fresh() -> Engine:
-        return Engine(definition, schema, emit, id)
+        return Engine(definition, schema, emit, id, **how)
+
+    def rebuilt(rows: Any, watermark: int | None, horizon: int | None = None) -> Engine:
+        return Engine.rebuild(definition, schema, emit, id, rows, watermark, horizon, **how)
 
     def at_once(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
         tables = [entry.rows.replace_schema_metadata(None) for entry in logged]
         kept = pa.concat_tables([schema.empty_table().replace_schema_metadata(None), *tables])
-        return Engine.rebuild(definition, schema, emit, id, kept, emitted, horizon)
+        return rebuilt(kept, emitted, horizon)
 
     def one_by_one(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
         engine = fresh()
@@ -35,11 +42,10 @@ def maker_of(
             engine.begin(pa.concat_tables(history), logged[0].judged)
         for entry in logged[len(history) :]:
             if entry.snapshot:
-                rows, judged = entry.rows, entry.judged
-                engine = Engine.rebuild(definition, schema, emit, id, rows, judged)
+                engine = rebuilt(entry.rows, entry.judged)
             else:
-                engine.take(entry.rows, entry.judged)
-        engine.take(schema.empty_table(), emitted)
+                engine.skip(entry.rows, entry.judged)
+        engine.skip(schema.empty_table(), emitted)
         return engine
 
     # The last results and their revision numbers depend on the batches, not only on the rows.

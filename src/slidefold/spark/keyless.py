@@ -35,12 +35,12 @@ from slidefold.definition.period import Period
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import counted
 from slidefold.errors import DataError
-from slidefold.spark.clock import choose, steps, steps_sql
+from slidefold.spark.clock import literal, located, steps, steps_sql
 from slidefold.spark.failures import naming_place
 from slidefold.spark.labels import place
 from slidefold.spark.session_cuts import longest_gap, only_sessions, session_cuts
 from slidefold.spark.sizes import width
-from slidefold.spark.types import named, sendable, spark_schema
+from slidefold.spark.types import arrow_schema, named, result_schema, sendable, spark_schema
 from slidefold.spark.worker import Shipped, map_in_arrow, returned
 
 # Rows windows need row numbers: rows are counted in this many bins per chunk.
@@ -95,6 +95,15 @@ class Chunking:
         # Spark cannot hash maps.
         places = [self.given.get_field_index(f.name) for f in used if "map<" not in str(f.type)]
         return fn.xxhash64(*(f"c{place}" for place in places)).alias("check")
+
+
+def task_of(definition: Rolling, data: DataFrame, types: Any = None) -> Chunking:
+    """Return the task of a definition over data."""
+    given = arrow_schema(data.schema)
+    results = result_schema(definition, given, types)
+    # Spark resolves names again and fails on dots and duplicates, so columns are numbered.
+    numbered = data.toDF(*[f"c{i}" for i in range(len(given))])
+    return Chunking(definition, numbered, given, results, Shipped(definition))
 
 
 def can_chunk(definition: Rolling) -> bool:
@@ -202,7 +211,7 @@ def _scan(task: Chunking, size: int | None) -> list[_Scan]:
     times = task.marked.select("part", task.time.alias("t"))
     # Spark does not allow rand() inside an aggregate.
     times = times.select("part", "t", fn.when(fn.rand(1) < share, fn.col("t")).alias("s"))
-    parts = [i / 1024 for i in range(1, 1024)]
+    parts = fn.expr(literal([i / 1024 for i in range(1, 1024)]))
     found = (times.groupBy("part") if task.hot else times.groupBy()).agg(
         fn.count(fn.lit(1)).alias("rows"),
         fn.count("t").alias("known"),
@@ -231,7 +240,7 @@ def _first_pass(
     definition, given, shipped = task.definition, task.given, task.shipped
     used = [given.get_field_index(name) for name in definition.used]
     names, on = list(definition.used), definition.on
-    plans = [(layout.edges(), dict(layout.mode)) for layout in layouts]
+    plans = [(layout.edges, layout.cutting) for layout in layouts]
 
     def summary(batches: Iterator[Any]) -> Iterator[Any]:
         held = list(batches)
@@ -240,18 +249,18 @@ def _first_pass(
         whole = pa.Table.from_batches(held)
         part = whole.column(len(names) + 1).to_numpy()
         found = []
-        for number, (edges, mode) in enumerate(plans):
+        for number, (edges, cutting) in enumerate(plans):
             own = whole if len(plans) == 1 else whole.filter(pa.array(part == number))
             table = own.select(list(range(len(names)))).rename_columns(names)
             checks = _checks(on, table, own.column(len(names)), edges)
-            found.append((summarize(shipped.load(), table, edges, mode), checks))
+            found.append((summarize(shipped.load(), table, edges, cutting), checks))
         yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
     data = task.marked
     if any(wants_order(definition, layout.mode) for layout in layouts):
         chunks = sum(layout.chunks for layout in layouts)
-        segments = sum(len(edges) + 1 for edges, _ in plans)
-        data = place(data, chunks, _segment(task, layouts), segments)
+        data, segment = _segment(task, layouts)
+        data = place(data, chunks, segment, sum(len(edges) + 1 for edges, _ in plans))
     columns = [*(fn.col(f"c{i}") for i in used), task.check, fn.col("part")]
     parts = map_in_arrow(data.select(columns), summary, "part binary").collect()
     loaded = [pickle.loads(part[0]) for part in parts]
@@ -280,12 +289,13 @@ def _checks(on: str, table: Any, check: Any, edges: Sequence[int]) -> list[int]:
 
 def _counted(task: Chunking, layouts: Sequence[Layout], scans: Sequence[_Scan]) -> list[Layout]:
     """Count the rows of each segment, which is enough if no window has a middle."""
-    counts = [0] * sum(len(layout.edges()) + 1 for layout in layouts)
-    for segment, count in task.marked.groupBy(_segment(task, layouts)).count().collect():
+    counts = [0] * sum(len(layout.edges) + 1 for layout in layouts)
+    data, number = _segment(task, layouts)
+    for segment, count in data.groupBy(number).count().collect():
         counts[segment] = count
     found, first = [], 0
     for layout, scan in zip(layouts, scans, strict=True):
-        own = tuple(counts[first : first + len(layout.edges()) + 1])
+        own = tuple(counts[first : first + len(layout.edges) + 1])
         first += len(own)
         if sum(own) != scan.rows:
             raise changed(scan.rows, sum(own))
@@ -293,14 +303,14 @@ def _counted(task: Chunking, layouts: Sequence[Layout], scans: Sequence[_Scan]) 
     return found
 
 
-def _segment(task: Chunking, layouts: Sequence[Layout]) -> Column:
-    """Return the number of a row's segment, counted through all parts."""
-    trees, first = [], 0
+def _segment(task: Chunking, layouts: Sequence[Layout]) -> tuple[DataFrame, Column]:
+    """Return the data, and the number of a row's segment, counted through all parts."""
+    numbers, first = [], 0
     for layout in layouts:
-        edges = layout.edges()
-        trees.append((edges, list(range(first, first + len(edges) + 1))))
-        first += len(edges) + 1
-    return choose("part", task.time_sql, trees)
+        numbers.append(list(range(first, first + len(layout.edges) + 1)))
+        first += len(layout.edges) + 1
+    data, choice = located(task.marked, task.time_sql, [layout.edges for layout in layouts])
+    return data, choice(numbers)
 
 
 def _heavy(summaries: Sequence[Summary]) -> set[Any]:
@@ -309,8 +319,8 @@ def _heavy(summaries: Sequence[Summary]) -> set[Any]:
     heavy: set[Any] = set()
     for summary in summaries:
         heavy |= summary.heavy
-        for path, parts in summary.parts.items():
-            total[path] = total.get(path, 0) + sum(part.nbytes for part in parts)
+        for path, pieces in summary.pieces.items():
+            total[path] = total.get(path, 0) + pieces.nbytes
     return heavy | {path for path, nbytes in total.items() if nbytes > MOST_TOTAL}
 
 
@@ -326,7 +336,7 @@ def _last_pass(task: Chunking, prepared: Sequence[Prepared]) -> DataFrame:
     parts: list[bytes] = []
     own: list[int] = []
     for one in prepared:
-        spans = one.layout.spans()
+        spans = one.layout.spans
         own += one.layout.own_counts()
         parts += [
             pickle.dumps(({path: chunks[i] for path, chunks in spans.items()}, one.middles[i]))
@@ -384,14 +394,14 @@ def _sent(
     """Send each row to its chunks, one chunk per partition, add a marker, and fold each chunk."""
     names, on = task.given.names, task.definition.on
     sent, period = sendable(task.made), task.period
-    trees: list[tuple[list[int], list[list[int]]]] = []
+    chunks: list[list[list[int]]] = []  # of each segment of each part
     expected: list[int] = []
     checks: list[int] | None = []
     bounds: list[tuple[int, int]] = []
     for one in prepared:
         layout, goes, first = one.layout, one.layout.targets(), len(expected)
         assert layout.counts is not None
-        trees.append((layout.edges(), [[first + chunk for chunk in to] for to in goes]))
+        chunks.append([[first + chunk for chunk in to] for to in goes])
         expected += _per_chunk(layout.counts, goes, layout.chunks)
         bounds += [(one.oldest, layout.newest)] * layout.chunks
         if one.checks is None:
@@ -413,10 +423,10 @@ def _sent(
             )
         yield from returned(fold(chunk, table), sent, period)
 
-    chosen = choose("part", task.time_sql, trees)
+    data, choice = located(task.marked, task.time_sql, [one.layout.edges for one in prepared])
     more = [] if checks is None else [task.check]
     own = [fn.col(name) for name in task.data.columns]
-    rows = task.marked.select(*own, fn.explode(chosen).alias("chunk"), *more)
+    rows = data.select(*own, fn.explode(choice(chunks)).alias("chunk"), *more)
     fields = task.data.schema.fields
     numbers = task.data.sparkSession.range(0, len(expected), 1, 1)
     markers = numbers.select(

@@ -12,6 +12,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from slidefold.spark.clock import literal
+
 _MASK = 0xFFFFFFFF
 _SEED = 42  # Spark's
 _C1, _C2 = 0xCC9E2D51, 0x1B873593
@@ -56,7 +58,7 @@ def label(bucket: int) -> int:
 
 def place(data: DataFrame, partitions: int, number: Column, numbers: int) -> DataFrame:
     """Send each row to the partition `number % partitions`; numbers are less than `numbers`."""
-    labels = fn.array(*(fn.lit(label(i)) for i in range(numbers)))
+    labels = fn.expr(literal([label(i) for i in range(numbers)]))
     return data.repartition(partitions, fn.element_at(labels, number + 1))
 
 

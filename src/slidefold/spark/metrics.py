@@ -66,9 +66,10 @@ def line(batch: int, counts: dict[str, Any]) -> str:
     >>> line(7, asdict(Counts(rows_in=100, rows_out=90, late=2, hits=3, rebuilds=1, seconds=0.25)))
     'batch 7: 100 in, 90 out, 2 late, 0 pending; engines: 3 hits, 0 catch-ups, 1 rebuilds; 0.25 s'
     """
+    overflows = f", {counts['overflows']} overflows" if counts["overflows"] else ""
     return (
         f"batch {batch}: {counts['rows_in']} in, {counts['rows_out']} out, {counts['late']} late, "
-        f"{counts['pending']} pending; engines: {counts['hits']} hits, "
+        f"{counts['pending']} pending{overflows}; engines: {counts['hits']} hits, "
         f"{counts['catch_ups']} catch-ups, {counts['rebuilds']} rebuilds; "
         f"{counts['seconds']:.2f} s"
     )

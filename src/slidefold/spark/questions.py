@@ -93,25 +93,29 @@ def run_questions(
     if at.isStreaming:
         raise DefinitionError("at= must be a batch DataFrame, got a stream")
     both = _united(definition, data, at, types, known, asked)
-    sizes = size_of(data), size_of(at)
-    known_bytes = [size.nbytes for size in sizes if size.nbytes is not None]
-    total = sum(known_bytes) if len(known_bytes) == 2 else None
-    count = replace(sizes[0], nbytes=total).partitions(partitions)
+    size = size_of(data).together(size_of(at))
+    count, cuts = size.partitions(partitions), _can_cut(definition)
     if not definition.by:
-        chunked = _run_chunks(both, count) if count > 1 and _can_cut(definition) else None
+        chunks = size.chunks(partitions) if cuts else 1
+        chunked = _run_chunks(both, chunks) if chunks > 1 else None
         return chunked if chunked is not None else _run(both, both.data.coalesce(1))
-    hot = share_of(skew, total)
-    if hot is None or count == 1 or not _can_cut(definition):
-        return _run(both, both.data.repartition(count, *both.keys))
+    hot = share_of(skew, size.nbytes)
+    adaptive = size.adaptive and partitions is None
+
+    def by_key(data: DataFrame) -> DataFrame:
+        keys = both.keys
+        return _run(both, data.repartition(*keys) if adaptive else data.repartition(count, *keys))
+
+    if hot is None or count == 1 or not cuts or size.too_small(partitions):
+        return by_key(both.data)
     conditions = hot_keys(both.data, both.keys, *hot)
     if not conditions:
-        return _run(both, both.data.repartition(count, *both.keys))
+        return by_key(both.data)
     is_hot = reduce(lambda a, b: a | b, conditions)
-    cold = both.data.where(~is_hot).repartition(count, *both.keys)
     hot_part = _run_chunks(replace(both, data=both.data.where(is_hot)), count)
     if hot_part is None:
-        return _run(both, both.data.repartition(count, *both.keys))
-    return _run(both, cold).unionAll(hot_part)
+        return by_key(both.data)
+    return by_key(both.data.where(~is_hot)).unionAll(hot_part)
 
 
 def _can_cut(definition: Rolling) -> bool:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as fn
 
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.clock import Clock
-from slidefold.spark.clock import choose
+from slidefold.spark.clock import located
 from slidefold.spark.labels import place
 from slidefold.spark.worker import map_in_arrow
 
@@ -33,8 +33,9 @@ def longest_gap(definition: Rolling, clock: Clock) -> int:
 
 def session_cuts(data: DataFrame, time: str, cuts: Sequence[int], gap: int) -> list[int]:
     """Move each cut to the start of the next session; a cut without one is dropped."""
-    chunk = choose("0", time, [(cuts, list(range(len(cuts) + 1)))])
-    placed = data.select(fn.expr(time).alias("t"), chunk.alias("chunk"))
+    times = data.select(fn.expr(time).alias("t"), fn.lit(0).alias("part"))
+    found, choice = located(times, "t", [cuts])
+    placed = found.select("t", choice([list(range(len(cuts) + 1))]).alias("chunk"))
 
     def starts(batches: Iterator[Any]) -> Iterator[Any]:
         held = [batch for batch in batches if len(batch)]

@@ -3,12 +3,14 @@
 // Layout: the places of all rows that have peers, and where each run of peers starts among them.
 //   They are sorted run by run by one key; rows still equal form shorter runs for the next key.
 // Invariants: I1 a run has two rows or more. I2 the sort is stable.
-// Cost: one pass over the times, and O(n log n) in the rows of each run; rows without peers are not
+// Cost: one pass over the times, 64 comparisons a word, and O(n log n) in the rows of each run;
+// rows without peers are not
 //   looked at again.
 // Paper: none.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -24,45 +26,81 @@ struct TiedRows {
   std::vector<std::uint32_t> rows, runs;
 };
 
-inline TiedRows find_ties(const SortedTimes& sorted) {
-  TiedRows ties;
-  std::vector<std::uint32_t> block;
+namespace tie_detail {
+
+constexpr std::size_t kRows = 64;  // whose comparisons make one word
+
+// Bit i: rows i and i + 1 have equal times. `falls` becomes true if a time is below the one before.
+inline std::uint64_t equal_bits(const std::int64_t* times, std::size_t rows, bool& falls) {
+  std::uint64_t equal = 0;
+  bool lower = false;
+  for (std::size_t i = 0; i < rows; ++i) {
+    equal |= std::uint64_t{times[i] == times[i + 1]} << i;
+    lower |= times[i] > times[i + 1];
+  }
+  falls |= lower;
+  return equal;
+}
+
+#if SLIDEFOLD_WIDE_TIMES
+__attribute__((target("avx2"))) inline std::uint64_t wide_equal_bits(const std::int64_t* times,
+                                                                     bool& falls) {
+  std::uint64_t equal = 0;
+  __m256i lower = _mm256_setzero_si256();
+#pragma GCC unroll 16
+  for (unsigned i = 0; i < kRows; i += 4) {
+    const __m256i own = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(times + i));
+    const __m256i next = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(times + i + 1));
+    lower = _mm256_or_si256(lower, _mm256_cmpgt_epi64(own, next));
+    const int four = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(own, next)));
+    equal |= std::uint64_t{static_cast<unsigned>(four)} << i;
+  }
+  falls |= _mm256_testz_si256(lower, lower) == 0;
+  return equal;
+}
+#endif
+
+}  // namespace tie_detail
+
+// Whether the times of each group never decrease, and if so, whether any two of them are equal.
+// `ties`: the rows that have peers are added to it.
+inline bool scan_times(const SortedTimes& sorted, bool& peers, TiedRows* ties = nullptr,
+                       bool wide = wide_times()) {
+  using namespace tie_detail;
   const std::int64_t* const times = sorted.times;
+  bool falls = false;
+  peers = false;
+  RowPoll polled;
   for (std::size_t g = 0; g < sorted.groups; ++g) {
     const std::size_t end = sorted.start(g + 1);
     std::size_t after = end;  // one past the last row of the run so far
-    for (std::size_t begin = sorted.start(g); begin + 1 < end; begin += kPollRows) {
-      poll();
-      const std::size_t rows = std::min(end - 1 - begin, kPollRows);
-      block.resize(std::max(block.size(), rows));
-      std::size_t count = 0;
-      const auto look = [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i) {
-          block[count] = static_cast<std::uint32_t>(begin + i);
-          count += times[begin + i] == times[begin + i + 1];
+    for (std::size_t row = sorted.start(g); row + 1 < end; row += kRows) {
+      polled(kRows);
+      const std::size_t rows = std::min(end - 1 - row, kRows);
+#if SLIDEFOLD_WIDE_TIMES
+      std::uint64_t equal = wide && rows == kRows ? wide_equal_bits(times + row, falls)
+                                                  : equal_bits(times + row, rows, falls);
+#else
+      std::uint64_t equal = equal_bits(times + row, rows, falls);
+#endif
+      if (falls) return false;
+      if (equal == 0) continue;
+      peers = true;
+      if (ties == nullptr) continue;
+      for (; equal != 0; equal &= equal - 1) {
+        const auto tied =
+            static_cast<std::uint32_t>(row) + static_cast<std::uint32_t>(std::countr_zero(equal));
+        if (tied + 1 != after) {
+          ties->runs.push_back(static_cast<std::uint32_t>(ties->rows.size()));
+          ties->rows.push_back(tied);
         }
-      };
-      // Few rows have peers, and most eights of them none.
-      std::size_t i = 0;
-      for (; i + 8 <= rows; i += 8) {
-        bool equal = false;
-        for (std::size_t j = i; j < i + 8; ++j) equal |= times[begin + j] == times[begin + j + 1];
-        if (equal) look(i, i + 8);
-      }
-      look(i, rows);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t row = block[i];
-        if (row + 1 != after) {
-          ties.runs.push_back(static_cast<std::uint32_t>(ties.rows.size()));
-          ties.rows.push_back(row);
-        }
-        ties.rows.push_back(row + 1);
-        after = row + 2;
+        ties->rows.push_back(tied + 1);
+        after = tied + 2;
       }
     }
   }
-  ties.runs.push_back(static_cast<std::uint32_t>(ties.rows.size()));
-  return ties;
+  if (ties != nullptr) ties->runs.push_back(static_cast<std::uint32_t>(ties->rows.size()));
+  return true;
 }
 
 // The order of rows by their keys within runs, and the runs of those that are still equal: as

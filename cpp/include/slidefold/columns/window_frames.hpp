@@ -47,18 +47,6 @@ struct SortedTimes {
 
   std::size_t start(std::size_t group) const { return static_cast<std::size_t>(starts[group]); }
   std::size_t rows() const { return start(groups); }
-  // Whether the times of each group go up; `peers` says whether any two of them are equal.
-  bool in_order(bool& peers) const {
-    bool rising = true, equal = false;
-    for (std::size_t g = 0; g < groups; ++g) {
-      for (std::size_t i = start(g) + 1; i < start(g + 1); ++i) {
-        rising &= times[i - 1] <= times[i];
-        equal |= times[i - 1] == times[i];
-      }
-    }
-    peers = equal;
-    return rising;
-  }
   std::size_t group_of(std::size_t row) const {
     const auto* const after =
         std::upper_bound(starts, starts + groups + 1, static_cast<std::int64_t>(row));

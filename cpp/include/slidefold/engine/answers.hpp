@@ -273,6 +273,7 @@ class Answers {
   void order_answers(const Tree& tree, std::byte* block, std::size_t w, std::size_t k,
                      const Ask& ask, const Cursor& cursor, const Chunk& chunk) {
     const OrderKernel& order = *nodes_.part(ask.part).order;
+    if (block == nullptr && order.put_sorted != nullptr) return sorted_answers(ask, cursor, chunk);
     OrderWindow local;
     OrderWindow& window = block != nullptr ? *layout_.order(block, w, k) : local;
     try {
@@ -287,6 +288,21 @@ class Answers {
       throw;
     }
     if (local.set != nullptr) order.free(local.set);
+  }
+
+  // The same for a key in one leaf: its few values are sorted, not kept in a multiset.
+  void sorted_answers(const Ask& ask, const Cursor& cursor, const Chunk& chunk) {
+    const OrderKernel& order = *nodes_.part(ask.part).order;
+    StateOf& values = rooms_[ask.part];
+    values.reset();
+    std::int32_t at = chunk.ats[0], up = at;
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      folds_.fold_rows(ask.part, values.get(), cursor.upper, up, chunk.ups[i]);
+      folds_.each_run(ask.part, cursor.lower, at, chunk.ats[i], order.leave_sorted, values.get());
+      at = chunk.ats[i];
+      up = chunk.ups[i];
+      order.put_sorted(values.get(), chunk.rows[i], *ask.sink);
+    }
   }
 
   void answer(const Ask& ask, const Cursor& cursor, const Chunk& chunk, void* back) {

@@ -1,31 +1,25 @@
-// Rows of any key in any order in, the answers of rows out; what no window needs goes.
+// Rows of any key in any order in, the answers of rows out.
 //
-// Layout: the keys with rows, one store per key (key_store.hpp), and the rows that wait for the
-//   watermark, by time. A Program says what all stores hold and which windows are asked. Rows are
-//   inserted when they come; when they are answered is the caller's choice: at once (the rows of
-//   the last insert), when a watermark passes them (due), or again (from the first row that a late
-//   one may have changed). `answered` of a store counts the rows that cursors have passed.
-// Invariants: I1 a key has a slot exactly as long as its store holds rows, or what is
-//   left of them for lifetime windows. I2 stores are in window
-//   order: by time, then by the columns that order peers, then by arrival. I3 the column of a delta
-//   window never falls along a store. I4 what was inserted since the last commit is in the journal,
-//   and undo() takes it out again.
+// Layout: what the engine holds (holdings.hpp), and the rows that wait for the watermark, by time.
+//   Rows are inserted when they come; when they are answered is the caller's choice: at once (the
+//   rows of the last insert), when a watermark passes them (due), or again (from the first row that
+//   a late one may have changed). `answered` of a store counts the rows that cursors have passed.
+// Invariants: those of Holdings. I4 stores are in window order: by time, then by the columns that
+//   order peers, then by arrival. I5 the column of a delta window never falls along a store. I6
+//   rows inserted since the last commit are in the journal, and undo() takes them out again.
 // Cost: a row in order O(1) amortised combines per part that is asked, a late one O(log n);
 //   nothing depends on how many rows windows hold. Keys that receive no rows are visited now and
 //   then, a few with each commit.
 // Paper: fiba-out-of-order and daba-in-order, as in the stores.
 #pragma once
 
-#include <deque>
-#include <optional>
-
+#include "slidefold/engine/eviction.hpp"
 #include "slidefold/engine/pending.hpp"
-#include "slidefold/engine/window_ends.hpp"
 #include "slidefold/interrupt.hpp"
 
 namespace slidefold::engine {
 
-class Arrivals {
+class Arrivals : public Eviction {
  public:
   // The rows of a batch: words by column of the program, keys row by row.
   struct Given {
@@ -36,61 +30,12 @@ class Arrivals {
     const Word* keys;
   };
 
-  explicit Arrivals(Program program)
-      : program_(std::move(program)),
-        keys_(program_.key_words),
-        stores_(program_.shape, parts_of(program_), traits_of(program_)),
-        ends_(stores_) {
-    for (const Window& window : program_.windows) {
-      std::vector<Ask> asks;
-      for (const std::size_t part : window.parts) asks.push_back({part, nullptr});
-      asks_.push_back(std::move(asks));
-      past_sinks_.emplace_back();
-      past_asks_.emplace_back();
-      if (std::holds_alternative<LifetimeRule>(window.rule)) {
-        for (const std::size_t part : window.parts) {
-          if (std::find(past_parts_.begin(), past_parts_.end(), part) == past_parts_.end()) {
-            past_parts_.push_back(part);
-          }
-          past_sinks_.back().push_back(std::make_unique<PastSink>(nodes().part(part)));
-          past_asks_.back().push_back({part, past_sinks_.back().back().get()});
-        }
-      }
-      searches_.push_back(std::holds_alternative<SessionRule>(window.rule) ||
-                          std::holds_alternative<MarkRule>(window.rule));
-      grows_ = grows_ || searches_.back();
-    }
-  }
-  Arrivals(const Arrivals&) = delete;
-  ~Arrivals() {
-    for (Slot slot = 0; slot < keys_.slots(); ++slot) {
-      if (keys_.live(slot)) stores_.clear(by_slot_[slot]);
-    }
-  }
+  using Eviction::Eviction;
 
-  const Program& program() const { return program_; }
-  Nodes& nodes() { return stores_.nodes(); }
-  std::size_t rows() const { return rows_; }
-  std::size_t keys() const { return keys_.size(); }
   std::size_t waiting() const { return pending_.size(); }
   // The oldest time that waits; there must be one.
   Time oldest_waiting() const { return pending_.oldest(); }
-  std::size_t bytes() const {
-    return const_cast<KeyStores&>(stores_).nodes().bytes() + keys_.bytes() + pending_.bytes() +
-           blocks_ * stores_.block_bytes() + by_slot_.size() * sizeof(KeyStore);
-  }
-  // Where the results of a window's k-th part go.
-  void set_sink(std::size_t window, std::size_t k, Sink* sink) {
-    asks_[window][k].sink = sink;
-    if (!past_sinks_[window].empty()) past_sinks_[window][k]->to = sink;
-  }
-  // Nobody asks for a part, or somebody does again.
-  void set_idle(std::size_t part, bool idle) {
-    stores_.nodes().set_idle(part, idle);
-    for (Slot slot = 0; slot < keys_.slots(); ++slot) {
-      if (keys_.live(slot)) stores_.forget(by_slot_[slot]);
-    }
-  }
+  std::size_t bytes() const { return Eviction::bytes() + pending_.bytes(); }
 
   // ---- rows in
 
@@ -105,11 +50,12 @@ class Arrivals {
       }
     }
     slots_.assign(given.count, kNoSlot);
+    const std::size_t keys = keys_.size();
     for (std::size_t i = 0; i < given.count; ++i) {
       if (taken != nullptr && taken[i] == 0) continue;
-      slots_[i] = keys_.add(given.keys + i * program_.key_words);
-      if (slots_[i] >= by_slot_.size()) by_slot_.resize(slots_[i] + 1);
+      slots_[i] = slot_of(given.keys + i * program_.key_words);
     }
+    fresh_ += keys_.size() - keys;
     groups_.group(slots_);
     ranks_.resize(given.count);
     const Rows rows{given.times, given.columns, given.present};
@@ -157,14 +103,7 @@ class Arrivals {
       for (const Slot slot : touched_) {
         if (keys_.live(slot)) evict(slot, *watermark);
       }
-      const std::size_t visits =
-          std::min(keys_.slots(), std::max<std::size_t>(2 * touched_.size(), kVisits));
-      for (std::size_t i = 0; i < visits; ++i) {
-        if (++visited_ >= keys_.slots()) visited_ = 0;
-        if (keys_.live(static_cast<Slot>(visited_))) {
-          evict(static_cast<Slot>(visited_), *watermark);
-        }
-      }
+      visit_idle(*watermark);
     }
     for (const Slot slot : touched_) free_if_empty(slot);
     touched_.clear();
@@ -254,24 +193,31 @@ class Arrivals {
     outs_.assign(outs.begin(), outs.end());
     answer_run(store, store.answered, outs_);
   }
-  // Counts rows up to a watermark as answered, without answering them.
-  void pass(Time watermark) {
+  // Counts rows up to a watermark as answered, without answering them; returns them.
+  const std::vector<Waiting>& pass(Time watermark) {
+    ++pass_;
+    passed_in_.resize(std::max(passed_in_.size(), by_slot_.size()));
     for (const Waiting& row : due(watermark)) {
-      touched_.push_back(row.slot);
       KeyStore& store = by_slot_[row.slot];
-      remember(row.slot);
+      if (std::exchange(passed_in_[row.slot], pass_) != pass_) {  // the first row of its key
+        touched_.push_back(row.slot);
+        remember(row.slot);
+        stores_.forget(store);
+      }
       ++store.answered;
-      stores_.forget(store);
     }
+    return taken_;
   }
 
-  // Counts all rows as answered, without answering them.
-  void pass_all() {
-    each_key([&](Slot slot, KeyStore& store) {
+  // Counts the rows of the last insert as answered, and with them all rows of their keys.
+  void pass_inserted() {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Slot slot = groups_.slot(g);
+      KeyStore& store = by_slot_[slot];
       remember(slot);
       stores_.forget(store);
       store.answered = store.size;
-    });
+    }
   }
   std::uint64_t answered(Slot slot) const { return by_slot_[slot].answered; }
 
@@ -290,8 +236,6 @@ class Arrivals {
     const Time t = place.leaf->times()[place.at];
     return stores_.trees().rank(store, stores_.trees().lower(store, t));
   }
-  std::uint64_t size(Slot slot) const { return by_slot_[slot].size; }
-  Time time_of(Slot slot, std::uint64_t rank) const { return time_at(by_slot_[slot], rank); }
   // Answers the rows of a key from a rank to its end once more.
   void answer_again(Slot slot, std::uint64_t rank, std::span<const std::uint32_t> outs) {
     KeyStore& store = by_slot_[slot];
@@ -301,64 +245,12 @@ class Arrivals {
     answer_run(store, rank, outs_);
   }
 
-  // Calls visit(leaf, row) for rows of a key from a rank on.
-  template <class Visit>
-  void each_row(Slot slot, std::uint64_t rank, std::uint64_t count, Visit&& visit) {
-    KeyStore& store = by_slot_[slot];
-    if (count == 0) return;
-    const Place place = stores_.trees().at_rank(store, rank);
-    const Leaf* leaf = place.leaf;
-    for (std::int32_t at = place.at; count > 0; --count, ++at) {
-      if (at == leaf->end()) {
-        leaf = leaf->next;
-        at = leaf->first;
-      }
-      visit(leaf, at);
-    }
-  }
-  // Calls visit(slot, store) for all keys.
-  template <class Visit>
-  void each_key(Visit&& visit) {
-    for (Slot slot = 0; slot < keys_.slots(); ++slot) {
-      if (keys_.live(slot)) visit(slot, by_slot_[slot]);
-    }
-  }
-  std::span<const Word> key(Slot slot) const { return keys_.key(slot); }
-  Slot find(const Word* key) const { return keys_.find(key); }
-
-  // ---- what is left of rows that have gone
-
-  // The parts of which keys keep a state for ever.
-  const std::vector<std::size_t>& past_parts() const { return past_parts_; }
-  // What a key keeps, made if it keeps nothing yet.
-  Past& past_of(const Word* key) {
-    const Slot slot = keys_.add(key);
-    if (slot >= by_slot_.size()) by_slot_.resize(slot + 1);
-    return past_of(slot);
-  }
-  Past& past_of(Slot slot) {
-    std::unique_ptr<Past>& past = by_slot_[slot].past;
-    if (past == nullptr) {
-      auto fresh = std::make_unique<Past>();
-      for (const std::size_t part : past_parts_) {
-        fresh->states.emplace_back(nodes().part(part));
-        fresh->states.back().reset();
-      }
-      past = std::move(fresh);
-    }
-    return *past;
-  }
-  std::optional<Time> last_end(Slot slot) const {
-    return by_slot_[slot].past == nullptr ? std::nullopt : by_slot_[slot].past->last_end;
-  }
   // Remembers where the results of a key were last, once what was answered stays.
   void set_last_end(Slot slot, Time end) { last_ends_.push_back({slot, end}); }
 
-  // Drops from all keys what no window after a watermark needs.
-  void evict_all(Time watermark) {
-    for (Slot slot = 0; slot < keys_.slots(); ++slot) {
-      if (keys_.live(slot)) evict(slot, watermark, true);
-    }
+  void check() {
+    Eviction::check();
+    pending_.check();
   }
 
   // The columns that must not fall, with their values as numbers or floats.
@@ -368,7 +260,7 @@ class Arrivals {
 
  protected:
   static constexpr std::size_t kLateRows = 16;  // a late row takes as long as so many in order
-  static constexpr std::size_t kVisits = 2;     // of idle keys, with each commit at least
+  static constexpr std::size_t kPerVisit = 8;   // keys with rows for each idle one that is visited
 
   struct Entry {
     Slot slot;
@@ -378,20 +270,6 @@ class Arrivals {
     std::uint32_t column, presence;
     bool real;
   };
-
-  static std::vector<std::vector<std::size_t>> parts_of(const Program& program) {
-    std::vector<std::vector<std::size_t>> parts;
-    for (const Window& window : program.windows) parts.push_back(window.parts);
-    return parts;
-  }
-  static std::vector<WindowTraits> traits_of(const Program& program) {
-    std::vector<WindowTraits> traits;
-    for (const Window& window : program.windows) {
-      traits.push_back({std::holds_alternative<TimeRule>(window.rule) ||
-                        std::holds_alternative<RowsRule>(window.rule)});
-    }
-    return traits;
-  }
 
   // How a row of a batch is ordered beside one of a store, both of one time.
   int ties(const Given& given, std::size_t row, const Leaf* leaf, std::int32_t i) const {
@@ -438,36 +316,51 @@ class Arrivals {
     }
   }
 
+  // Compares a row that has come with those before and behind it.
   void require_rising(KeyStore& store, std::uint64_t rank, std::size_t row) {
     const Trees& trees = stores_.trees();
-    const Place place = trees.at_rank(store, rank);
+    const bool last = rank + 1 == store.size;
+    // In order, no search: most often the row before it is in its leaf.
+    const Leaf* const tail = store.tail;
+    const Spot own = last ? Spot{tail, tail->end() - 1} : spot(trees.at_rank(store, rank));
     for (const Rising& rising : falling_) {
-      const auto falls = [&](const Place& older, const Place& newer) {
+      const auto falls = [&](const Spot& older, const Spot& newer) {
         const Word a = older.leaf->column(rising.column)[older.at];
         const Word b = newer.leaf->column(rising.column)[newer.at];
         return compare_words(rising.real ? Compare::kReal : Compare::kWhole, b, a) < 0;
       };
-      if (rank > 0 && falls(trees.at_rank(store, rank - 1), place)) throw Falls{rising.column, row};
-      if (rank + 1 < store.size && falls(place, trees.at_rank(store, rank + 1))) {
+      if (rank > 0) {
+        const Spot older = own.at > own.leaf->first ? Spot{own.leaf, own.at - 1}
+                                                    : spot(trees.at_rank(store, rank - 1));
+        if (falls(older, own)) throw Falls{rising.column, row};
+      }
+      if (!last && falls(own, spot(trees.at_rank(store, rank + 1)))) {
         throw Falls{rising.column, row};
       }
     }
+  }
+  struct Spot {
+    const Leaf* leaf;
+    std::int32_t at;
+  };
+  static Spot spot(const Place& place) { return {place.leaf, place.at}; }
+
+  // Looks at some keys that have received no rows: two for each new key, so that keys which nobody
+  // needs are never more than the others, and few where no keys come and go.
+  void visit_idle(Time watermark) {
+    const std::size_t visits = 2 * fresh_ + touched_.size() / kPerVisit + 1;
+    for (std::size_t i = 0; i < std::min(visits, keys_.slots()); ++i) {
+      if (++visited_ >= keys_.slots()) visited_ = 0;
+      const auto slot = static_cast<Slot>(visited_);
+      if (keys_.live(slot)) evict(slot, watermark);
+    }
+    fresh_ = 0;
   }
 
   // So that undo() knows how far a key was answered.
   void remember(Slot slot) {
     moved_.push_back({slot, by_slot_[slot].answered, by_slot_[slot].passed});
   }
-  Time time_at(const KeyStore& store, std::uint64_t rank) const {
-    const Place place = stores_.trees().at_rank(store, rank);
-    return place.leaf->times()[place.at];
-  }
-  // t + ahead, where it fits.
-  static Time behind_of(Time t, Time ahead) {
-    Time result = 0;
-    return __builtin_add_overflow(t, ahead, &result) ? kNewest : result;
-  }
-
   void answer_run(KeyStore& store, std::uint64_t rank, const std::vector<std::uint32_t>& outs) {
     const Place place = stores_.trees().at_rank(store, rank);
     for (std::size_t w = 0; w < asks_.size(); ++w) {
@@ -493,133 +386,14 @@ class Arrivals {
     }
   }
 
-  // Adds what a key keeps of older rows to each answer.
-  struct PastSink final : Sink {
-    explicit PastSink(const Part& p) : part(p), room(p) {}
-    void put(std::size_t row, const void* state, std::uint64_t held) override {
-      if (state == nullptr) return to->put(row, past, rows);
-      room.assign(past);
-      part.absorb(room.get(), state);
-      to->put(row, room.get(), held + rows);
-    }
-    const Part& part;
-    StateOf room;
-    Sink* to = nullptr;
-    const void* past = nullptr;
-    std::uint64_t rows = 0;
-  };
-  const std::vector<Ask>& asks_of(const KeyStore& store, std::size_t w) {
-    if (store.past == nullptr || past_sinks_[w].empty()) return asks_[w];
-    const std::vector<std::size_t>& parts = program_.windows[w].parts;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      const auto at = std::find(past_parts_.begin(), past_parts_.end(), parts[k]);
-      const auto place = static_cast<std::size_t>(at - past_parts_.begin());
-      past_sinks_[w][k]->past = store.past->states[place].get();
-      past_sinks_[w][k]->rows = store.past->rows;
-    }
-    return past_asks_[w];
-  }
-  // Folds the oldest rows of a key into what it keeps of them; false if an operator fails, and then
-  // nothing has changed.
-  bool fold_past(Slot slot, std::uint64_t count) {
-    if (past_parts_.empty()) return true;
-    Past& past = past_of(slot);
-    KeyStore& store = by_slot_[slot];
-    std::vector<StateOf> folded;
-    try {
-      Folds folds(stores_.nodes());
-      for (std::size_t i = 0; i < past_parts_.size(); ++i) {
-        folded.emplace_back(nodes().part(past_parts_[i]));
-        folded.back().assign(past.states[i].get());
-        std::uint64_t left = count;
-        const Leaf* leaf = Trees::oldest_leaf(store.root, store.height);
-        for (; left > 0; leaf = leaf->next) {
-          const auto rows = static_cast<std::int32_t>(
-              std::min<std::uint64_t>(left, static_cast<std::uint64_t>(leaf->end() - leaf->first)));
-          folds.fold_rows(past_parts_[i], folded.back().get(), leaf, leaf->first,
-                          leaf->first + rows);
-          left -= static_cast<std::uint64_t>(rows);
-        }
-      }
-    } catch (const std::exception&) {
-      return false;  // the rows stay, and answers are as they were
-    }
-    for (std::size_t i = 0; i < folded.size(); ++i) past.states[i].assign(folded[i].get());
-    past.rows += count;
-    return true;
-  }
-
-  // ---- what windows at a watermark or after it still need
-
-  void evict(Slot slot, Time watermark, bool always = false) {
-    KeyStore& store = by_slot_[slot];
-    if (store.size == 0) return;
-    // Where a search is as long as a window, it waits until the store has doubled.
-    if (!always && grows_ && store.size <= 2 * pruned(slot) + 16) return;
-    // Most often some window still holds the oldest row.
-    const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
-    for (const Window& window : program_.windows) {
-      const auto* rule = std::get_if<TimeRule>(&window.rule);
-      if (rule != nullptr && !rule->empty() && oldest >= before(watermark, rule->oldest)) return;
-    }
-    // Ends without rows behind the last one may still be filled in. Their time windows are empty;
-    // other windows look back from there.
-    const Time back = std::min(watermark, last_end(slot).value_or(watermark));
-    const std::uint64_t m = stores_.trees().rank(store, ends_.behind(store, watermark));
-    const std::uint64_t seen =
-        back == watermark ? m : stores_.trees().rank(store, ends_.behind(store, back));
-    std::uint64_t needed = m;
-    for (const Window& window : program_.windows) {
-      if (needed == 0) break;
-      const bool in_time = std::holds_alternative<TimeRule>(window.rule);
-      needed =
-          std::min(needed, std::visit(
-                               [&](auto rule) {
-                                 return ends_.needed_from(store, rule, in_time ? watermark : back,
-                                                          in_time ? m : seen);
-                               },
-                               window.rule));
-    }
-    needed = std::min(needed, store.answered);
-    needed -= needed % multiple_;
-    if (needed > 0 && fold_past(slot, needed)) {
-      const bool had_block = store.block != nullptr;
-      rows_ -= std::min(needed, store.size);
-      stores_.drop_front(store, needed);
-      blocks_ -= had_block && store.block == nullptr ? 1 : 0;
-    }
-    if (grows_) pruned(slot) = store.size;
-    free_if_empty(slot);
-  }
-  std::uint64_t& pruned(Slot slot) {
-    if (pruned_.size() <= slot) pruned_.resize(slot + 1);
-    return pruned_[slot];
-  }
-  void free_if_empty(Slot slot) {
-    if (!keys_.live(slot) || by_slot_[slot].size > 0 || by_slot_[slot].past != nullptr) return;
-    by_slot_[slot] = KeyStore{};
-    keys_.remove(slot);
-    if (grows_) pruned(slot) = 0;
-  }
-
-  Program program_;
-  Keys keys_;
-  KeyStores stores_;
-  WindowEnds ends_;
-  std::deque<KeyStore> by_slot_;
-  std::vector<std::vector<Ask>> asks_;  // by window
-  // The same for keys that have a past; empty for windows that do not look at it.
-  std::vector<std::vector<std::unique_ptr<PastSink>>> past_sinks_;
-  std::vector<std::vector<Ask>> past_asks_;
-  std::vector<std::size_t> past_parts_;
   std::vector<std::pair<Slot, Time>> last_ends_;
-  std::vector<bool> searches_;
-  bool grows_ = false;  // some window's start is searched for
   std::vector<Rising> falling_;
   Pending pending_;
   Groups groups_;
   std::vector<Slot> slots_, touched_;
-  std::vector<std::uint64_t> ranks_, pruned_;
+  std::vector<std::uint32_t> passed_in_;  // by slot, the last pass() that had rows of it
+  std::uint32_t pass_ = 0;
+  std::vector<std::uint64_t> ranks_;
   std::vector<std::uint32_t> outs_;
   std::vector<Entry> journal_;
   struct Moved {
@@ -627,11 +401,11 @@ class Arrivals {
     std::uint64_t answered, passed;
   };
   std::vector<Moved> moved_;
-  std::uint64_t multiple_ = 1;
   std::vector<std::vector<Waiting>> arrivals_;
   std::vector<Waiting> taken_;
   RowPoll polled_;
-  std::size_t rows_ = 0, blocks_ = 0, visited_ = 0, waited_ = 0;
+  std::size_t visited_ = 0, waited_ = 0;
+  std::size_t fresh_ = 0;  // keys that have come since idle ones were visited
 };
 
 }  // namespace slidefold::engine

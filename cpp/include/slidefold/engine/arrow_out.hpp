@@ -9,39 +9,27 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "slidefold/engine/arrow.hpp"
+#include "slidefold/storage/large_memory.hpp"
 
 namespace slidefold::engine {
 
-// Bytes that are written before they are read: they need no zeros. Many of them are on huge pages.
+// Bytes that are written before they are read: they need no zeros.
 template <class T>
 struct Unset : std::allocator<T> {
-  // Whole huge pages: the end of a last one would be 4 KiB pages, each with a fault of its own.
-  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-  static constexpr std::align_val_t kAligned{kHugePage};
-
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
-    if (bytes < 2 * kHugePage) return std::allocator<T>::allocate(count);
-    const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    void* const place = ::operator new(rounded, kAligned);
-#ifdef __linux__
-    madvise(place, rounded, MADV_HUGEPAGE);
-#endif
-    return static_cast<T*>(place);
+    if (bytes < LargeMemory::kLeast) return std::allocator<T>::allocate(count);
+    return static_cast<T*>(LargeMemory::take(bytes));
   }
   void deallocate(T* place, std::size_t count) noexcept {
-    if (count * sizeof(T) < 2 * kHugePage) return std::allocator<T>::deallocate(place, count);
-    ::operator delete(place, kAligned);
+    const std::size_t bytes = count * sizeof(T);
+    if (bytes < LargeMemory::kLeast) return std::allocator<T>::deallocate(place, count);
+    LargeMemory::give_back(place, bytes);
   }
 
   template <class U>

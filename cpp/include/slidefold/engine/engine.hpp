@@ -1,9 +1,8 @@
 // The engine of arrival order: rows and their answers (arrivals.hpp), results that are not at rows,
 // and questions.
 //
-// Layout: that of Arrivals. Results that are not at rows lie at multiples of a time (Grid), at
-// every
-//   n-th row of a key, or where a session or a punctuated window closes.
+// Layout: that of Arrivals. Results that are not at rows lie at multiples of a time (grid.hpp), at
+//   every n-th row of a key, or where a session or a punctuated window closes.
 // Invariants: those of Arrivals.
 // Cost: an end of a window, or a question, O(log n) combines per part.
 // Paper: fiba-out-of-order, section 4.3 (range queries).
@@ -23,20 +22,17 @@ class Engine : public Arrivals {
   // a key.
   template <class Emit>
   void each_end(Slot slot, Time after, Time until, const Grid& grid, Emit&& emit) {
-    KeyStore& store = by_slot_[slot];
-    if (store.size == 0 || grid.far < grid.near || after == kNewest) return;
-    const Trees& trees = stores_.trees();
-    const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
-    std::optional<Time> end = grid.from(std::max(after + 1, behind_of(oldest, grid.near)));
+    const KeyStore& store = by_slot_[slot];
+    if (is_empty(store) || grid.far < grid.near || after == kNewest) return;
+    std::optional<Time> end =
+        grid.from(std::max(after + 1, behind_of(oldest_of(store), grid.near)));
     while (end && *end <= until) {
       // The first end at which a window holds a row; only windows with later rows are asked again.
       std::optional<Time> next;
       for (const Held& held : grid.largest) {
-        const Place place = trees.lower(store, grid.low(*end, held));
-        if (place.at == place.leaf->end() && place.leaf->next == nullptr) continue;
-        const Leaf* const leaf = place.at < place.leaf->end() ? place.leaf : place.leaf->next;
-        const Time t = leaf->times()[place.at < place.leaf->end() ? place.at : leaf->first];
-        const std::optional<Time> first = grid.from(std::max(*end, behind_of(t, held.near)));
+        const std::optional<Time> t = first_from(store, grid.low(*end, held));
+        if (!t) continue;
+        const std::optional<Time> first = grid.from(std::max(*end, behind_of(*t, held.near)));
         if (first && (!next || *first < *next)) next = first;
       }
       if (!next) return;
@@ -50,11 +46,10 @@ class Engine : public Arrivals {
   }
   // How many ends that would be at most, from the oldest and the newest row alone.
   double most_ends(Slot slot, Time after, Time until, const Grid& grid) {
-    KeyStore& store = by_slot_[slot];
-    if (store.size == 0) return 0;
-    const Time oldest = Trees::oldest_leaf(store.root, store.height)->oldest();
-    const Time first = std::max(after, before(behind_of(oldest, grid.near), 1));
-    const Time last = std::min(until, behind_of(store.tail->newest(), grid.far));
+    const KeyStore& store = by_slot_[slot];
+    if (is_empty(store)) return 0;
+    const Time first = std::max(after, before(behind_of(oldest_of(store), grid.near), 1));
+    const Time last = std::min(until, behind_of(newest_of(store), grid.far));
     if (last <= first) return 0;
     return (static_cast<double>(last) - static_cast<double>(first)) /
                static_cast<double>(grid.step) +
@@ -68,8 +63,8 @@ class Engine : public Arrivals {
     };
     int128 counted = floored(after), total = 0;  // the multiples up to here are done
     const int128 end = floored(until);
-    each_row(slot, 0, by_slot_[slot].size, [&](const Leaf* leaf, std::int32_t i) {
-      const int128 t = leaf->times()[i];
+    each_time(by_slot_[slot], [&](Time time) {
+      const int128 t = time;
       const int128 first = std::max(counted, floored(t + grid.near - 1));
       const int128 last = std::min(end, floored(t + grid.far));
       if (last > first) {
@@ -166,8 +161,6 @@ class Engine : public Arrivals {
     remember(slot);
     by_slot_[slot].answered += rows;
   }
-  // Rows leave only so many at a time.
-  void set_multiple(std::uint64_t multiple) { multiple_ = multiple; }
 
   // ---- questions
 
@@ -175,18 +168,20 @@ class Engine : public Arrivals {
   // value of each delta window's column, by window.
   void ask(Slot slot, Time t, const Word* walked, std::uint32_t out) {
     for (std::size_t w = 0; w < asks_.size(); ++w) {
-      if (slot == kNoSlot || by_slot_[slot].size == 0) {
-        Answers::nothing(&out, 1, slot == kNoSlot ? asks_[w] : asks_of(by_slot_[slot], w));
+      if (slot == kNoSlot) {
+        Answers::nothing(&out, 1, asks_[w]);
         continue;
       }
       KeyStore& store = by_slot_[slot];
       std::visit(
           [&](auto rule) {
+            const std::vector<Ask>& asks = asks_at(store, w, rule, t);
             Place low, high;
-            if (!ends_.ends_at(store, rule, t, walked == nullptr ? 0 : walked[w], low, high)) {
-              return Answers::nothing(&out, 1, asks_of(store, w));
+            if (store.size == 0 ||
+                !ends_.ends_at(store, rule, t, walked == nullptr ? 0 : walked[w], low, high)) {
+              return Answers::nothing(&out, 1, asks);
             }
-            stores_.answers().between(store, store.block, w, low, high, out, asks_of(store, w));
+            stores_.answers().between(store, store.block, w, low, high, out, asks);
           },
           program_.windows[w].rule);
     }
@@ -209,27 +204,6 @@ class Engine : public Arrivals {
       });
     }
     pool.sweep();
-  }
-
-  // The oldest time of a row that some window may still need; the newest time if there is none.
-  Time oldest_row() {
-    Time oldest = kNewest;
-    each_key([&](Slot, KeyStore& store) {
-      if (store.size == 0) return;
-      oldest = std::min(oldest, Trees::oldest_leaf(store.root, store.height)->oldest());
-    });
-    return oldest;
-  }
-  void check() {
-    keys_.check();
-    pending_.check();
-    std::size_t total = 0;
-    each_key([&](Slot, KeyStore& store) {
-      require(store.size > 0 || store.past != nullptr, "engine I1: a key has rows, or had some");
-      if (store.size > 0) stores_.check(store);
-      total += store.size;
-    });
-    require(total == rows_, "engine: rows is the number of rows");
   }
 };
 

@@ -3,7 +3,8 @@
 // Layout: a range is at most 2 * height + 1 segments: rows of a leaf, or children of an inner node.
 // Invariants: those of nodes.hpp; states that are missing are made on the way, and stay.
 // Cost: O(log n) combines if the states are there; each state is made once after its child changed.
-//   A row that comes late is folded into the states above it, if the part commutes.
+//   A row that comes late is folded into the states above it, if the part commutes or picks one of
+//   two states whatever their order.
 // Paper: fiba-out-of-order, section 4.3 (range queries).
 #pragma once
 
@@ -59,6 +60,15 @@ class Folds {
         fold_rows(p, state, segment.leaf, segment.first, segment.first + segment.count);
         continue;
       }
+      // Most often all states are there: looking at each of them would take as long as absorbing.
+      if (part.inside() && nodes_.has_states(segment.node, p, segment.first, segment.count)) {
+        const auto* each =
+            static_cast<const std::byte*>(nodes_.slot(segment.node, p, segment.first));
+        for (std::int32_t i = 0; i < segment.count; ++i, each += part.slot_bytes()) {
+          part.absorb(state, each);
+        }
+        continue;
+      }
       for (std::int32_t i = segment.first; i < segment.first + segment.count; ++i) {
         part.absorb(state, made(segment.node, segment.height, p, i));
       }
@@ -90,13 +100,32 @@ class Folds {
     for (std::size_t p = 0; p < nodes_.shape().parts.size(); ++p) {
       if (!nodes_.has_state(node, p, i)) continue;
       nodes_.forget_state(node, p, i);
-      if (!nodes_.part(p).commutative) continue;
       try {
-        fold_rows(p, nodes_.state(node, p, i), leaf, row, row + 1);
-        nodes_.close_state(node, p, i);
+        if (take_late(p, nodes_.state(node, p, i), leaf, row)) nodes_.close_state(node, p, i);
       } catch (...) {
       }
     }
+  }
+  // Folds a row into a state of rows before and behind it; false if that cannot be done.
+  bool take_late(std::size_t p, void* state, const Leaf* leaf, std::int32_t row) const {
+    const Part& part = nodes_.part(p);
+    if (part.commutative) {
+      fold_rows(p, state, leaf, row, row + 1);
+      return true;
+    }
+    if (part.algebra().newer_wins == nullptr) return false;
+    if (!nodes_.present(leaf, row, part.presence)) return true;
+    // A combine that picks one of two: with s = a b, if s x and x s pick the same one, a x b does.
+    StateOf one(part);
+    one.reset();
+    fold_rows(p, one.get(), leaf, row, row + 1);
+    const void* const context = part.context.get();
+    const bool wins = part.algebra().newer_wins(context, state, one.get());
+    if (wins == part.algebra().newer_wins(context, one.get(), state)) return false;
+    if (!wins) return true;
+    if (!part.algebra().plain) part.algebra().destroy(state);
+    part.algebra().copy(one.get(), state);
+    return true;
   }
 
   static constexpr std::size_t kColumnsMost = 16;

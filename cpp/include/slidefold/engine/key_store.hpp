@@ -22,9 +22,11 @@ struct Past {
 
 struct KeyStore : Tree {
   std::unique_ptr<Past> past;
+  std::unique_ptr<Tree> slices;  // of rows before its own (slices.hpp)
   std::byte* block = nullptr;
   std::uint64_t answered = 0;
   std::uint64_t passed = 0;  // where windows are closed: the rows that have been looked at
+  std::uint64_t rested = 0;  // final rows that were too few for slices
 };
 
 // The facts about a window's cursor that matter when a row comes late.
@@ -208,13 +210,12 @@ class KeyStores final : LeafWatch {
 
   bool absorb(std::byte* block, std::size_t w, Cursor& cursor, const Place& place) {
     const auto& parts = layout_.parts(w);
-    for (const std::size_t p : parts) {
-      if (nodes_.part(p).folds() && !nodes_.part(p).commutative) return false;
-    }
-    cursor.valid = false;  // should a part fail
+    cursor.valid = false;  // should a part fail, or not take it
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (!nodes_.part(parts[k]).folds()) continue;
-      folds_.fold_rows(parts[k], layout_.state(block, w, k), place.leaf, place.at, place.at + 1);
+      if (!folds_.take_late(parts[k], layout_.state(block, w, k), place.leaf, place.at)) {
+        return false;
+      }
     }
     ++cursor.behind;
     return cursor.valid = true;

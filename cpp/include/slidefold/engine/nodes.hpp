@@ -212,6 +212,11 @@ class Nodes {
   bool has_state(Inner* node, std::size_t p, std::int32_t i) const {
     return (made(node, p) & ~node->dirty) >> i & 1;
   }
+  // The same of several children in a row.
+  bool has_states(Inner* node, std::size_t p, std::int32_t first, std::int32_t count) const {
+    const std::uint32_t mask = ((1u << count) - 1) << first;
+    return (made(node, p) & ~node->dirty & mask) == mask;
+  }
   // The room of a state that is about to be made, which holds the identity.
   void* open_state(Inner* node, std::size_t p, std::int32_t i) {
     if ((node->dirty >> i & 1) != 0) {  // what other parts had made is as old

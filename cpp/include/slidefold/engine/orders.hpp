@@ -81,6 +81,7 @@ struct Sorted {
       return;
     }
     const std::size_t before = state.size();
+    state.reserve(before + static_cast<std::size_t>(count));
     for (std::int32_t i = first; i < first + count; ++i) state.push_back(Keys::key(words[i]));
     const auto middle = state.begin() + static_cast<std::ptrdiff_t>(before);
     std::sort(middle, state.end());
@@ -97,6 +98,11 @@ struct OrderKernel {
   // Rows that enter a window, or leave it.
   void (*enter)(void* set, const void* const* columns, std::int32_t first, std::int32_t count);
   void (*leave)(void* set, const void* const* columns, std::int32_t first, std::int32_t count);
+  // The result of a row whose window holds just a state of sorted values; null if sets are needed.
+  // Rows leave such a state too.
+  void (*put_sorted)(const void* state, std::size_t row, Sink& sink);
+  void (*leave_sorted)(void* state, const void* const* columns, std::int32_t first,
+                       std::int32_t count);
   // The result of a row whose window holds just what the set does.
   void (*put)(const void* set, std::size_t row, Sink& sink);
   // The same of a window that also holds some sorted states, and does not hold others.
@@ -154,6 +160,30 @@ struct OrderKernelOf {
       static_cast<Set*>(set)->erase(Keys::key(words[i]));
     }
   }
+  struct InValues final : Ordered {
+    const Values& values;
+    explicit InValues(const Values& v) : values(v) {}
+    std::size_t size() const override { return values.size(); }
+    Word select(std::size_t k) override { return Keys::word(values[k]); }
+    std::pair<Word, Word> select_two(std::size_t k) override { return {select(k), select(k + 1)}; }
+    std::pair<std::size_t, std::size_t> ranks(Word word) override {
+      const auto [first, last] = std::equal_range(values.begin(), values.end(), Keys::key(word));
+      return {static_cast<std::size_t>(first - values.begin()),
+              static_cast<std::size_t>(last - values.begin())};
+    }
+  };
+  static void put_sorted(const void* state, std::size_t row, Sink& sink) {
+    InValues view(*static_cast<const Values*>(state));
+    sink.put(row, static_cast<Ordered*>(&view), view.size());
+  }
+  static void leave_sorted(void* state, const void* const* columns, std::int32_t first,
+                           std::int32_t count) {
+    auto& values = *static_cast<Values*>(state);
+    const auto* words = static_cast<const Word*>(columns[0]);
+    for (std::int32_t i = first; i < first + count; ++i) {
+      values.erase(std::lower_bound(values.begin(), values.end(), Keys::key(words[i])));
+    }
+  }
   static void put(const void* set, std::size_t row, Sink& sink) {
     InSet view(of(set));
     sink.put(row, static_cast<Ordered*>(&view), view.size());
@@ -168,7 +198,8 @@ struct OrderKernelOf {
   static std::size_t bytes(const void* set) { return sizeof(Set) + of(set).bytes(); }
 
   static const OrderKernel* table() {
-    static const OrderKernel kernel = {make, free, clear, enter, leave, put, put_with, bytes};
+    static const OrderKernel kernel = {make,       free,         clear, enter,    leave,
+                                       put_sorted, leave_sorted, put,   put_with, bytes};
     return &kernel;
   }
 };
@@ -250,7 +281,8 @@ struct CountKernelOf {
     return sizeof(Set) + static_cast<const Set*>(set)->bytes();
   }
   static const OrderKernel* table() {
-    static const OrderKernel kernel = {make, free, clear, enter, leave, put, put_with, bytes};
+    static const OrderKernel kernel = {make,    free,    clear, enter,    leave,
+                                       nullptr, nullptr, put,   put_with, bytes};
     return &kernel;
   }
 };

@@ -72,6 +72,7 @@ struct Part {
   bool commutative = false;
   bool walks = false;  // answered from the rows of a window: it has no states
   bool idle = false;   // nobody asks for it at the moment
+  bool bound = false;  // states last no longer than the rows that they are made of
 
   // Of operators known only at run time: makes the state of one row, with what it needs for that.
   void (*lift)(const Part& part, const void* const* columns, std::int32_t row, void* out) = nullptr;
@@ -81,6 +82,11 @@ struct Part {
   const Algebra& algebra() const { return kernel->algebra; }
   // Whether windows keep a state of it.
   bool folds() const { return order == nullptr && !walks && !idle; }
+  // Whether a state can take the place of rows.
+  bool outlives_rows() const {
+    return order == nullptr && !walks && !bound && algebra().save != nullptr &&
+           algebra().load != nullptr;
+  }
   // Whether states lie where they are kept; else there is a pointer to them.
   bool inside() const { return algebra().plain && algebra().size <= 64; }
   std::size_t slot_bytes() const { return inside() ? (algebra().size + 7) / 8 * 8 : sizeof(void*); }

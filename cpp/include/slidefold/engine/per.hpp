@@ -135,6 +135,7 @@ inline Part per_part(const Part& inner, std::vector<std::uint32_t> columns, std:
   part.columns = std::move(columns);
   part.presence = presence;
   part.lift = PerCategory::lift_category;
+  part.bound = true;  // categories may be texts
   return part;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <variant>
 
+#include "slidefold/engine/grid.hpp"
 #include "slidefold/engine/key_store.hpp"
 #include "slidefold/engine/pool.hpp"
 
@@ -62,49 +63,6 @@ struct TieColumn {
 
 inline constexpr std::uint32_t kNoColumn = ~std::uint32_t{0};
 
-// The rows that a window holds at an end: from end - far, or some local days before it, to
-// end - near.
-struct Held {
-  Time far = 0, near = 0;
-  std::size_t back = 0;  // days; 0 if it does not count them
-  bool open = false;     // whether it leaves out the start of the first of these days
-};
-
-// Where windows end if not at rows: at multiples of a step. The largest windows at an end hold rows
-// from end - far to end - near.
-struct Grid {
-  Time step = 1, shift = 0, far = 0, near = 0;
-  std::vector<Held> largest;  // of which one must hold a row
-  // Local days instead: ends are at the start of every n-th one.
-  std::shared_ptr<const Days> days = nullptr;
-  std::size_t every_days = 1, first_day = 0;
-  std::size_t back = 0;  // how many days the largest window holds; 0 if it does not count days
-  bool fill = false;     // ends without rows between others have results too
-
-  // Where the largest window starts at an end.
-  Time low(Time end) const { return back > 0 ? days->back(end, back) : before(end, far); }
-  Time low(Time end, const Held& held) const {
-    if (held.back == 0) return before(end, held.far);
-    return days->back(end, held.back) + (held.open ? 1 : 0);
-  }
-
-  // The first end that is not before a time; nothing if it does not fit.
-  std::optional<Time> from(Time t) const {
-    if (days != nullptr) {
-      std::size_t day = std::max(days->from(t), first_day);
-      day += (every_days - (day - first_day) % every_days) % every_days;
-      if (day >= days->starts.size()) return std::nullopt;
-      return days->starts[day];
-    }
-    const int128 ahead = static_cast<int128>(t) - shift;
-    int128 steps = ahead / step;
-    if (steps * step < ahead) ++steps;
-    const int128 end = steps * step + shift;
-    if (end > kNewest) return std::nullopt;
-    return static_cast<Time>(end);
-  }
-};
-
 struct Program {
   Shape shape;
   std::vector<Window> windows;
@@ -113,6 +71,7 @@ struct Program {
   std::uint32_t number = kNoColumn;         // the column of arrival numbers, if rows have them
   std::vector<std::uint32_t> text_columns;  // whose words are texts
   std::vector<std::uint32_t> text_keys;     // the same of keys
+  std::optional<Grid> ends;                 // where windows end, if only there
 };
 
 // Thrown when the column of a delta window falls, or has no value; `row` is that of the batch.

@@ -166,6 +166,15 @@ class Trees {
     }
   }
 
+  // Calls visit(time) for each row of a tree that has some.
+  template <class Visit>
+  void each_time(const Tree& tree, Visit&& visit) const {
+    for (const Leaf* leaf = oldest_leaf(tree.root, tree.height); leaf != nullptr;
+         leaf = leaf->next) {
+      for (std::int32_t i = leaf->first; i < leaf->end(); ++i) visit(leaf->times()[i]);
+    }
+  }
+
   // ---- changes
 
   // Puts a row behind all others.

@@ -2,7 +2,8 @@
 //
 // Layout: one overload per rule. ends_at finds both ends of the window that ends at a time, and is
 //   false if it holds nothing; needed_from gives the rank of the oldest row that some window ending
-//   after a watermark holds, where `m` rows are not after the watermark.
+//   after a watermark holds, where `m` rows are not after the watermark; needs tells without a
+//   search that such a window holds a row of the oldest leaf, and is false if it does not know.
 // Invariants: none; stores do not change.
 // Cost: those of the rules (rules.hpp).
 // Paper: none.
@@ -69,6 +70,25 @@ class WindowEnds {
     low = rule.low(stores_.trees(), store, low);
     high = rule.high(stores_.trees(), store, high);
     return stores_.trees().rank(store, low) <= stores_.trees().rank(store, high);
+  }
+
+  bool needs(const KeyStore&, const TimeRule& rule, const Leaf* leaf, std::int32_t at,
+             Time watermark) const {
+    return !rule.empty() && leaf->times()[at] >= before(watermark, rule.oldest);
+  }
+  bool needs(const KeyStore& store, const RowsRule& rule, const Leaf* leaf, std::int32_t at,
+             Time) const {
+    return store.size <= rule.most + static_cast<std::uint64_t>(at - leaf->first);
+  }
+  template <class Value>
+  bool needs(const KeyStore& store, DeltaRule<Value> rule, const Leaf* leaf, std::int32_t at,
+             Time) const {
+    rule.value = rule.of(store.tail, store.tail->end() - 1);  // it is the largest
+    return !rule.outside(leaf, at, 0);
+  }
+  template <class Rule>
+  bool needs(const KeyStore&, const Rule&, const Leaf*, std::int32_t, Time) const {
+    return false;
   }
 
   std::uint64_t needed_from(KeyStore& store, TimeRule& rule, Time watermark, std::uint64_t m) {

@@ -133,17 +133,6 @@ struct Sum {
   {
     return a == b;
   }
-  // Whatever is summed of states with these magnitudes in all has a result, if they fit.
-  static State magnitude(State state)
-    requires std::is_integral_v<T>
-  {
-    return state < 0 ? -state : state;
-  }
-  static bool fits(State magnitudes)
-    requires std::is_integral_v<T>
-  {
-    return magnitudes <= std::numeric_limits<T>::max();
-  }
   template <class Archive>
   void archive(Archive& a, State& state) const {
     archive_sum(a, state);

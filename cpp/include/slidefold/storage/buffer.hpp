@@ -1,9 +1,11 @@
 // An array of fixed length, on huge pages where it is large.
 //
 // Layout: `size` elements, value-initialised unless T is trivially copyable: then they hold
-// anything. Invariants: none. Cost: one allocation. From 4 MiB on the kernel is asked for huge
-// pages: touching 32 MiB for the first
-//   time then takes 16 page faults instead of 8,192, which is a third of a slide over 2^22 rows.
+//   anything.
+// Invariants: none.
+// Cost: one allocation. From 1 MiB on it is a block of large_memory.hpp: touching 32 MiB for the
+//   first time then takes 16 page faults instead of 8,192, which is a third of a slide over 2^22
+//   rows.
 // Paper: none.
 #pragma once
 
@@ -13,9 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "slidefold/storage/large_memory.hpp"
 
 namespace slidefold {
 
@@ -25,16 +25,13 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(std::size_t size) : size_(size) {
     if (size == 0) return;
-    const std::size_t bytes = size * sizeof(T);
-    data_ = static_cast<T*>(::operator new(bytes, alignment()));
-#ifdef __linux__
-    if (large()) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+    data_ = static_cast<T*>(large() ? LargeMemory::take(bytes())
+                                    : ::operator new(bytes(), std::align_val_t{alignof(T)}));
     if constexpr (!std::is_trivially_copyable_v<T>) {
       try {
         std::uninitialized_value_construct_n(data_, size);
       } catch (...) {
-        ::operator delete(data_, alignment());
+        release();
         throw;
       }
     }
@@ -50,7 +47,7 @@ class Buffer {
   ~Buffer() {
     if (data_ == nullptr) return;
     std::destroy_n(data_, size_);
-    ::operator delete(data_, alignment());
+    release();
   }
 
   std::size_t size() const { return size_; }
@@ -64,9 +61,12 @@ class Buffer {
   }
 
  private:
-  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-  bool large() const { return size_ * sizeof(T) >= 2 * kHugePage; }
-  std::align_val_t alignment() const { return std::align_val_t{large() ? kHugePage : alignof(T)}; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  bool large() const { return bytes() >= LargeMemory::kLeast; }
+  void release() noexcept {
+    if (large()) return LargeMemory::give_back(data_, bytes());
+    ::operator delete(data_, std::align_val_t{alignof(T)});
+  }
 
   T* data_ = nullptr;
   std::size_t size_ = 0;

@@ -47,6 +47,7 @@ def count(column: Input | None = None) -> Operator:
 @recorded(
     Record(
         travel=Numbers(unsigned="none", decimal="sum", duration=True),
+        refolds=True,
         column="sum",
         exact_decimals=True,
         one_pass="numbers",

@@ -14,6 +14,7 @@ from slidefold.definition.operators.travel import Numbers, as_counted, as_range,
 _EXTREME = Record(
     travel=as_values,
     text=True,
+    refolds=True,
     column="extreme",
     reads="compared",
     one_pass="compared",

@@ -17,7 +17,7 @@ _TRUTHS = Record(
     plain=("bool",),
     reads="truths",
 )
-_BITS = Record(types=("int64",), column="bits", reads="bits")
+_BITS = Record(types=("int64",), refolds=True, column="bits", reads="bits")
 MOST_EDGES = 2**20  # a state of 8 MiB
 
 

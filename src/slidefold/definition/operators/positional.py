@@ -6,6 +6,8 @@ row of a rows window.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slidefold.definition.operators.base import (
     Input,
     Operator,
@@ -39,7 +41,9 @@ def _place(
     )
 
 
-@recorded(_place("first", "the lower bound of a window gives the row", "first"))
+@recorded(
+    replace(_place("first", "the lower bound of a window gives the row", "first"), refolds=True)
+)
 def first(column: Input | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """Return the oldest value. Selective, not commutative. State: 16 bytes for numbers.
 
@@ -54,7 +58,9 @@ def first(column: Input | None = None, *, dtype: str = "float64", nulls: str = "
     return _ordered("first", column, dtype, nulls)
 
 
-@recorded(_place("last", "the upper bound of a window gives the row", "last"))
+@recorded(
+    replace(_place("last", "the upper bound of a window gives the row", "last"), refolds=True)
+)
 def last(column: Input | None = None, *, dtype: str = "float64", nulls: str = "skip") -> Operator:
     """Return the newest value. Selective, not commutative. State: 16 bytes for numbers.
 
@@ -85,6 +91,7 @@ def nth(
 @recorded(
     Record(
         types=("str",),
+        refolds=True,
         column="concat",
         algorithm="bounds",
         because=_RANGE,

@@ -39,6 +39,7 @@ class Record:
     plain: tuple[str, ...] = ()  # types that native code takes without their usual conversion
     rows: bool = False  # whether it counts rows if it has no column
     never_null: bool = False  # whether an empty window has a result that is not null
+    refolds: bool = False  # whether results can be folded in place of the values they come from
     events: bool = True  # whether it folds single events; if not, it is for definitions only
 
     # ---- in definitions

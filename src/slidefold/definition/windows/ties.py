@@ -21,34 +21,34 @@ Order = npt.NDArray[np.uint32]
 
 def tie_order(
     order: Order | None,
-    starts: Ints,
-    times: Ints,
+    ties: tuple[Order, Order],
     columns: Sequence[str],
     column: Callable[[str], Any],
 ) -> tuple[Order, Order] | None:
     """Sort peers by these columns, in rows that are already sorted by group and time.
 
-    `order` lists the rows; None means input order. `starts` are the starts of the groups, `times`
-    the sorted times. `column` returns a column in input order. Return the rows that moved and their
-    new places; None if no row moved. Only rows with peers are read, and a column only if some of
-    them are equal in the columns before it.
+    `order` lists the rows; None means input order. `ties` are the places of the rows that have
+    peers, and where their runs start and end. `column` returns a column in input order. Return the
+    rows that moved and their new places; None if no row moved. Only rows with peers are read, and a
+    column only if some of them are equal in the columns before it.
     """
-    places, runs = _native.find_ties(starts, times)
+    places, runs = ties
     before = places if order is None else order[places]
     rows = before.copy()
-    equal = np.arange(len(rows))  # rows that are equal in all columns so far
+    equal: Any = slice(None)  # rows that are equal in all columns so far
     for name in columns:
-        if len(equal) == 0:
+        if len(runs) < 2:
             break
         keys = sort_keys(name, column(name).take(pa.array(rows[equal])))
-        while keys and len(equal):
+        while keys and len(runs) > 1:
             permutation, still, runs = _native.order_ties(keys.pop(0), runs)
             if permutation is not None:
                 rows[equal] = rows[equal][permutation]
                 keys = [key[permutation] for key in keys]
-            equal, keys = equal[still], [key[still] for key in keys]
-    moved = rows != before
-    return (rows[moved], places[moved]) if moved.any() else None
+            equal = still if isinstance(equal, slice) else equal[still]
+            keys = [key[still] for key in keys]
+    moved = np.flatnonzero(rows != before)
+    return (rows[moved], places[moved]) if len(moved) else None
 
 
 def sort_keys(name: str, values: Any) -> list[npt.NDArray[Any]]:

@@ -49,6 +49,7 @@ class Builder:
     schema: Any
     target: Any  # the schema of results
     clock: Clock
+    slices: bool = True  # whether states may take the place of rows, with `every=` in time
     inputs: list[str] = field(default_factory=list)
     columns: list[dict[str, Any]] = field(default_factory=list)
     presences: list[tuple[int, ...]] = field(default_factory=list)

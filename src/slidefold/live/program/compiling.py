@@ -127,14 +127,19 @@ COMPILED: dict[str, Callable[[Builder, Leaf, Any], None]] = {
 }
 
 
-def compile_program(definition: Rolling, schema: Any, target: Any, emit: str) -> Program:
-    """Return the program of a definition; `target` is the schema of the results of a run."""
+def compile_program(
+    definition: Rolling, schema: Any, target: Any, emit: str, *, slices: bool = True
+) -> Program:
+    """Return the program of a definition; `target` is the schema of the results of a run.
+
+    With `slices`, states take the place of final rows where windows end at multiples of a time.
+    """
     on = definition.on
     clock, _ = counted(on, pa.array([], schema.field(on).type))
     given = schema
     derived = derivation(definition, given)
     schema = core_schema(definition, given)
-    build = Builder(definition, schema, target, clock)
+    build = Builder(definition, schema, target, clock, slices)
     build.input(on)
     for name in (*definition.used, *(derived.inputs if derived is not None else ())):
         build.input(name)
@@ -195,6 +200,7 @@ def compile_program(definition: Rolling, schema: Any, target: Any, emit: str) ->
         "rising": rising,
         "waits": emit in ("final", "change"),
         "again": emit == "revise",
+        "slices": slices,
     }
     inputs = tuple(name for name in build.inputs if name in given.names)
     return Program(

@@ -153,12 +153,18 @@ def value(build: Builder, leaf: Leaf, name: str) -> tuple[list[int], int]:
 def _outlives(build: Builder, leaf: Leaf, name: str) -> bool:
     """Tell whether states hold bytes longer than any row does, so that they need copies."""
     kind = build.kind(name)
-    if not leaf.window.forever or is_number(kind) or is_temporal(kind) or pa.types.is_null(kind):
+    slide = build.definition.slide if build.slices else None
+    sliced = slide is not None and slide.in_time and (is_text(kind) or is_bytes(kind))
+    if not (leaf.window.forever or sliced):
+        return False
+    if is_number(kind) or is_temporal(kind) or pa.types.is_null(kind):
         return False
     if pa.types.is_decimal(kind) and not wide_decimal(kind):
         return False
     if leaf.operator.keeps_nulls:
-        raise UnsupportedError
+        if leaf.window.forever:
+            raise UnsupportedError
+        return False
     return True
 
 

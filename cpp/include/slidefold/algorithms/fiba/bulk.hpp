@@ -87,24 +87,39 @@ class BulkTree : public ReadTree<Op, Time> {
       for (std::size_t i = 0; i < n; ++i) insert(times[i], values[i]);
       return;
     }
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    // Those behind an earlier entry are sorted, unless a steady delay left them in order, and
+    // merged into the rest. Of equal times the one in the rest came first.
+    struct Place {
+      Time t;
+      std::size_t at;
+    };
+    std::vector<Place> ahead, behind;
+    ahead.reserve(n);
     Pacer pace;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    for (std::size_t i = 0; i < n; ++i) {
       pace();
-      return times[a] < times[b];
-    });
+      const bool late = i > 0 && times[i] < ahead.back().t;
+      (late ? behind : ahead).push_back({times[i], i});
+    }
+    const auto before = [&](const Place& a, const Place& b) {
+      pace();
+      return a.t < b.t;
+    };
+    if (!std::is_sorted(behind.begin(), behind.end(), before)) {
+      std::stable_sort(behind.begin(), behind.end(), before);
+    }
     std::vector<Time> sorted;
     std::vector<State> states;
     sorted.reserve(n);
     states.reserve(n);
-    for (const std::size_t i : order) {
-      pace();
-      if (!sorted.empty() && !(sorted.back() < times[i])) {
-        absorb(op_, states.back(), values[i]);
+    for (auto a = ahead.begin(), b = behind.begin(); a != ahead.end() || b != behind.end();) {
+      const bool late = a == ahead.end() || (b != behind.end() && before(*b, *a));
+      const Place next = late ? *b++ : *a++;
+      if (!sorted.empty() && !(sorted.back() < next.t)) {
+        absorb(op_, states.back(), values[next.at]);
       } else {
-        sorted.push_back(times[i]);
-        states.push_back(values[i]);
+        sorted.push_back(next.t);
+        states.push_back(values[next.at]);
       }
     }
     insert_run(sorted.data(), states.data(), sorted.size());

@@ -14,6 +14,7 @@
 // Paper: none; the fingers of fiba-out-of-order are the ends of the window.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
 #include <utility>
@@ -307,7 +308,7 @@ class LateFinger : public Spines<Op, Time> {
       late_side_ = l == this->top() ? Side::kNone : right ? Side::kRight : Side::kLeft;
       break;
     }
-    path_ = path;
+    std::copy_n(path.steps.begin(), summit_ + 1, path_.steps.begin());
     std::tie(low_, high_) = bounds(path_);
     late_ = id;
   }

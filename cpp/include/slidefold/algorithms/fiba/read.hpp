@@ -3,7 +3,6 @@
 // Layout: that of tree.hpp; nothing is kept here.
 // Invariants: those of tree.hpp; check() verifies each.
 // Cost: query(since, until) O(log d_from + log d_to + log n_sub). for_each O(n). next O(log d).
-//   visit_range as the query, and the entries that it visits.
 // Paper: fiba-out-of-order, section 4. Its figure 10 tests i + 1 < arity - 2 in line 20, which
 //   leaves out a child; i + 1 < arity - 1 is meant. Its i_from is the smallest such index, i_to
 //   the largest.
@@ -41,15 +40,6 @@ class ReadTree : public Tree<Op, Time> {
     if (empty() || until < since) return;
     const auto [l, id] = cover(since, until);
     add(l, id, &since, &until, result);
-  }
-
-  // Calls visit(time, state) in time order for since <= time <= until, as long as it says true;
-  // says whether it always did.
-  template <class Visit>
-  bool visit_range(Time since, Time until, Visit&& visit) const {
-    if (empty() || until < since) return true;
-    const auto [l, id] = cover(since, until);
-    return walk_range(l, id, since, until, visit);
   }
 
   // Calls visit(time, state) in time order.
@@ -154,19 +144,6 @@ class ReadTree : public Tree<Op, Time> {
       visit(node.times()[i], static_cast<const State&>(node.values()[i]));
     }
     if (l > 0) walk(l - 1, node.children()[node.size()], visit);
-  }
-
-  template <class Visit>
-  bool walk_range(int l, NodeId id, Time since, Time until, Visit& visit) const {
-    const NodeView node = nodes_.at(l, id);
-    const Index end = Base::upper_bound(node, until);
-    for (Index i = Base::lower_bound(node, since); i <= end; ++i) {
-      if (l > 0 && !walk_range(l - 1, node.children()[i], since, until, visit)) return false;
-      if (i < end && !visit(node.times()[i], static_cast<const State&>(node.values()[i]))) {
-        return false;
-      }
-    }
-    return true;
   }
 
   // The fold and number of all entries below.

@@ -11,11 +11,11 @@
 // Cost: query at most 2 combines; insert, evict amortised O(log d), worst O(log n). In order: O(1),
 //   evicting the oldest two combines amortised and not an arity's, thanks to the suffixes.
 // Paper: fiba-out-of-order, with liberties. Nodes on the spines need only two children, so in-order
-//   appends leave full nodes behind (a split at the right end leaves one entry right) and bulk
-//   evictions rebalance little; the child of y_i that is off the spine still has mu^(i-1) entries,
-//   so d bounds the search as before. max_arity may be more than 2 mu. Moves even out. Paths take
-//   the place of parent links. Figure 7, line 61 forgets a sibling on the left spine; refresh()
-//   marks whatever spine a changed child is on.
+//   appends leave full nodes behind (a split at the right end leaves one entry right, or so many
+//   that late entries fill the left half) and bulk evictions rebalance little; the child of y_i
+//   that is off the spine still has mu^(i-1) entries, so d bounds the search as before. max_arity
+//   may be more than 2 mu. Moves even out. Paths take the place of parent links. Figure 7, line 61
+//   forgets a sibling on the left spine; refresh() marks whatever spine a changed child is on.
 #pragma once
 
 #include <algorithm>
@@ -62,29 +62,78 @@ class Tree : public LateFinger<Op, Time> {
   void insert(Time t, State value) {
     if (empty()) return plant(t, std::move(value));
     Finger& finger = levels_[0].right;
-    NodeView leaf = nodes_.leaf(finger.node);
+    const NodeView leaf = nodes_.leaf(finger.node);
     const Index count = leaf.size();
-    if (leaf.times()[count - 1] < t) {
-      nodes_.touch(0, finger.node);
-      if (leaf.head->first + count > nodes_.max_entries()) this->straighten(leaf);
-      if (count < nodes_.max_entries()) [[likely]] {
-        absorb(op_, height() == 1 ? levels_[0].left.agg : finger.agg, value);
-        if constexpr (Base::kCheap) {
-          finger.part = op_.combine(finger.part, value);
-        } else {
-          finger.stale = true;
-        }
-        leaf.times()[count] = t;
-        leaf.values()[count] = std::move(value);
-        leaf.head->count = count + 1;
-        ++size_;
-        return;
-      }
-      this->put_leaf(leaf, count, t, std::move(value));
-      Path path = this->spine_path(Side::kRight, count);
-      inserted(path, true);
-      return;
+    const Index end = leaf.head->first + count;  // there is a slot more than entries may be
+    if (!(leaf.times()[count - 1] < t)) return insert_behind(leaf, t, std::move(value));
+    if (end > nodes_.max_entries() || count == nodes_.max_entries()) [[unlikely]] {
+      return append_full(leaf, t, std::move(value));
     }
+    nodes_.touch(0, finger.node);
+    absorb(op_, height() == 1 ? levels_[0].left.agg : finger.agg, value);
+    if constexpr (Base::kCheap) {
+      finger.part = op_.combine(finger.part, value);
+    } else {
+      finger.stale = true;
+    }
+    leaf.times()[count] = t;
+    leaf.values()[count] = std::move(value);
+    leaf.head->count = count + 1;
+    ++size_;
+  }
+
+  // Says whether there was an entry at t.
+  bool evict(Time t) {
+    if (empty()) return false;
+    const NodeView leaf = nodes_.leaf(levels_[0].left.node);
+    const Time oldest = leaf.times()[0];
+    if (t < oldest) return false;
+    if (oldest < t || leaf.size() == 1 || height() == 1) return evict_other(t);
+    return evict_oldest(t), true;
+  }
+
+ protected:
+  using Base::late_;
+  using Base::level;
+  using Base::levels_;
+  using Base::mark;
+  using Base::min_entries;
+  using Base::nodes_;
+  using Base::on_left;
+  using Base::on_right;
+  using Base::op_;
+  using Base::refresh;
+  using Base::repair;
+  using Base::repair_spines;
+  using Base::root;
+  using Base::search;
+  using Base::size_;
+  using Base::step;
+  using Base::suffixes_;
+  using Base::suffixes_from_;
+  using Base::top;
+  using Base::touch;
+  using typename Base::Finger;
+  using typename Base::Index;
+  using typename Base::Level;
+  using typename Base::Marks;
+  using typename Base::NodeView;
+  using typename Base::Path;
+  using typename Base::Side;
+
+  // Appends where the right leaf has no slot left: it may begin with free ones, or be full.
+  [[gnu::noinline]] void append_full(const NodeView& leaf, Time t, State value) {
+    nodes_.touch(0, levels_[0].right.node);
+    this->straighten(leaf);
+    if (leaf.size() < nodes_.max_entries()) return insert(t, std::move(value));
+    const Index count = leaf.size();
+    this->put_leaf(leaf, count, t, std::move(value));
+    Path path = this->spine_path(Side::kRight, count);
+    inserted(path, true);
+  }
+
+  // Inserts an entry that is not younger than all; `leaf` is the right one.
+  [[gnu::noinline]] void insert_behind(const NodeView& leaf, Time t, State value) {
     if constexpr (Base::kCommutes) {
       if (insert_right(leaf, t, value)) return;
     }
@@ -119,58 +168,19 @@ class Tree : public LateFinger<Op, Time> {
     this->last_ = t;
   }
 
-  // Says whether there was an entry at t.
-  bool evict(Time t) {
-    if (empty()) return false;
-    const NodeView leaf = nodes_.leaf(levels_[0].left.node);
-    Path path;
-    if (!(t < leaf.times()[0]) && !(leaf.times()[0] < t)) {
-      if (height() > 1 && leaf.size() > 1) return evict_oldest(t), true;
-      path = this->spine_path(Side::kLeft, 0);
-      return evict_found(path, 0), true;
-    }
-    if (t < leaf.times()[0]) return false;
-    const auto [level, found] = search(t, path);
-    if (found) evict_found(path, level);
-    return found;
-  }
-
- protected:
-  using Base::late_;
-  using Base::level;
-  using Base::levels_;
-  using Base::mark;
-  using Base::min_entries;
-  using Base::nodes_;
-  using Base::on_left;
-  using Base::on_right;
-  using Base::op_;
-  using Base::refresh;
-  using Base::repair;
-  using Base::repair_spines;
-  using Base::root;
-  using Base::search;
-  using Base::size_;
-  using Base::step;
-  using Base::suffixes_;
-  using Base::suffixes_from_;
-  using Base::top;
-  using Base::touch;
-  using typename Base::Finger;
-  using typename Base::Index;
-  using typename Base::Level;
-  using typename Base::Marks;
-  using typename Base::NodeView;
-  using typename Base::Path;
-  using typename Base::Side;
-
-  // Inserts into the right leaf, if t is between its entries and there is room. Combines commute.
+  // Inserts into the right leaf, if t belongs there and there is room. Combines commute.
   bool insert_right(const NodeView& leaf, Time t, const State& value) {
-    if (!(leaf.times()[0] < t) || leaf.size() >= nodes_.max_entries() || height() == 1)
-      return false;
-    const Index at = Base::lower_bound(leaf, t);
-    if (!(t < leaf.times()[at])) return false;  // there is one already
+    if (leaf.size() >= nodes_.max_entries() || height() == 1) return false;
     Finger& finger = levels_[0].right;
+    Index at = 0;
+    if (leaf.times()[0] < t) {
+      at = Base::lower_bound(leaf, t);
+      if (!(t < leaf.times()[at])) return false;  // there is one already
+    } else {
+      const NodeView parent = nodes_.inner(levels_[1].right.node);
+      if (!(parent.times()[parent.size() - 1] < t) || !(t < leaf.times()[0])) return false;
+      finger.bound = t;
+    }
     nodes_.touch(0, finger.node);
     this->put_leaf(leaf, at, t, value);
     if (!finger.stale) absorb(op_, finger.part, value);
@@ -178,6 +188,14 @@ class Tree : public LateFinger<Op, Time> {
     ++size_;
     this->last_ = t;
     return true;
+  }
+
+  // Evicts the entry at t, which is not before the oldest.
+  [[gnu::noinline]] bool evict_other(Time t) {
+    Path path;
+    const auto [level, found] = search(t, path);
+    if (found) evict_found(path, level);
+    return found;
   }
 
   void plant(Time t, State value) {
@@ -240,7 +258,9 @@ class Tree : public LateFinger<Op, Time> {
     touch(l, id);
     nodes_.touch(l + 1, parent);
     const NodeView node = nodes_.at(l, id);
-    const Index keep = split_place(node.size(), grown, on_left(l, id), on_right(l, id));
+    const bool right = on_right(l, id);
+    const Index keep = l == 0 && right ? right_split_place(node, grown)
+                                       : split_place(node.size(), grown, on_left(l, id), right);
     auto [t, value] = this->split(l, node, nodes_.at(l, made), keep);
     this->put_inner(nodes_.inner(parent), at, t, std::move(value), made);
     if (on_right(l, id)) level(l).right.node = made;
@@ -255,6 +275,17 @@ class Tree : public LateFinger<Op, Time> {
     }
     if (left ? 2 * grown < count : grown < 2) return std::max(grown, left ? 1 : least);
     return count / 2;
+  }
+
+  // The same for the right leaf. After a late entry, the next ones are likely to come behind it,
+  // about as many as there are entries: the left half keeps room for them, and ends one short of
+  // full, as those that appends leave behind.
+  Index right_split_place(const NodeView& leaf, Index grown) const {
+    const Index count = leaf.size();
+    const bool append = grown + 1 == count;
+    if (append && !(leaf.times()[0] < this->last_)) return count - 2;
+    const Index late = append ? Base::upper_bound(leaf, this->last_) : grown + 1;
+    return std::min((count + late) / 2 - 1, count - 2);
   }
 
   // Evicts the oldest entries, up to a time in the left leaf before its last. It is not the root.
