@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -128,10 +127,21 @@ def settled(field: Any) -> Any:
     return field
 
 
+def native_stream(text: bytes) -> Any:
+    """Return a stream over a copy of the text that Arrow owns.
+
+    A reader that fails leaves its read-ahead thread behind. If that thread needed a Python object
+    while Python exits, it would abort the process.
+    """
+    sink = pa.BufferOutputStream()
+    sink.write(text)
+    return pa.BufferReader(sink.getvalue())
+
+
 def _read(text: bytes, reads: Any, options: Any) -> Any:
     if depth(text) > _DEEP:
         raise pa.ArrowInvalid(f"values are nested more than {_DEEP} levels deep")
-    return pyarrow.json.read_json(io.BytesIO(text), reads, options)
+    return pyarrow.json.read_json(native_stream(text), reads, options)
 
 
 def depth(text: bytes) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from slidefold.pipeline.broken import (
     records,
     without,
 )
-from slidefold.pipeline.json_lines import json_schema, parse_json, settled
+from slidefold.pipeline.json_lines import json_schema, native_stream, parse_json, settled
 from slidefold.pipeline.settings import ENDINGS, Source
 from slidefold.pipeline.sinks import json_line
 
@@ -205,15 +204,26 @@ def _csv_converts(source: Source, schema: Any = None) -> Any:
 
 
 def _csv_schema(source: Source, file: Path) -> Any:
-    # Skip broken rows here; they are reported when the file is read.
+    # Pass the reader complete records of the first block only. It runs in this thread, because a
+    # thread of Arrow that still holds the handler when Python exits would abort the process.
+    delimiter = source.delimiter.encode()
+    with pa.input_stream(str(file)) as stream:
+        text = stream.read(_BLOCK)
+        has_more = bool(stream.read(1))
+    whole = records(text, delimiter)
+    if has_more and len(whole) > 1:
+        whole.pop()
+    closed = [record for _, record in whole if not never_closed(record, delimiter)]
     reads = _csv_reads(source, list(source.names) or None)
+    # Skip broken rows here; they are reported when the file is read.
     reads["parse_options"].invalid_row_handler = lambda _row: "skip"
-    with (
-        pa.input_stream(str(file)) as stream,
-        pyarrow.csv.open_csv(stream, convert_options=_csv_converts(source), **reads) as opened,
-    ):
-        schema = opened.schema
-    return pa.schema([settled(field) for field in schema])
+    reads["read_options"].use_threads = False
+    table = pyarrow.csv.read_csv(
+        native_stream(b"".join(record + b"\n" for record in closed)),
+        convert_options=_csv_converts(source),
+        **reads,
+    )
+    return pa.schema([settled(field) for field in table.schema])
 
 
 def _read_csv(
@@ -233,7 +243,7 @@ def _parse_csv(
 
     def parse(text: bytes, names: list[str] | None = names) -> Any:
         reads = _csv_reads(source, names)
-        return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=converts, **reads)
+        return pyarrow.csv.read_csv(native_stream(text), convert_options=converts, **reads)
 
     if not never_closed(text, delimiter):
         with suppress(*_ARROW):  # on an error, find the broken row below
@@ -250,7 +260,7 @@ def _header(source: Source, file: Path, text: bytes) -> list[str]:
     if not first:
         raise DataError(f"{str(file)!r} is empty")
     options = pyarrow.csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
-    table = pyarrow.csv.read_csv(io.BytesIO(first[0][1] + b"\n"), parse_options=options)
+    table = pyarrow.csv.read_csv(native_stream(first[0][1] + b"\n"), parse_options=options)
     return list(table.column_names)
 
 
