@@ -24,11 +24,12 @@ struct Results {
   T* values;
   bool* flags;
   explicit Results(std::size_t frames) {
-    const nb::object numpy = nb::module_::import_("numpy");
-    data = numpy.attr("zeros")(frames, Value<T>::name);
-    valid = numpy.attr("zeros")(frames, "bool");
-    values = nb::cast<nb::ndarray<T, nb::ndim<1>, nb::c_contig>>(data).data();
-    flags = nb::cast<nb::ndarray<bool, nb::ndim<1>, nb::c_contig>>(valid).data();
+    const auto results = fresh_array<T>(frames);
+    const auto present = fresh_array<bool>(frames);
+    std::fill_n(values = results.data, frames, T{});
+    std::fill_n(flags = present.data, frames, false);
+    data = results.array;
+    valid = present.array;
   }
   void set(std::size_t frame, T value) {
     values[frame] = value;
@@ -55,16 +56,16 @@ nb::object quantiles(const T* values, std::size_t rows, const Bounds& lo, const 
   run_long(false, [&] {
     Buffer<std::int64_t> keys(rows);
     in_blocks(0, rows, [&](std::size_t row) { keys[row] = key_of(values[row]); });
-    double share = 0;
+    std::size_t size = 0;  // whose place is known
+    Quantile::Place place{};
     rank_frames(
-        keys.data(), rows, lo.data(), hi.data(), lo.shape(0),
+        keys.data(), lo.data(), hi.data(), lo.shape(0),
         [&](std::size_t, std::size_t n) {
-          const Quantile::Place place = quantile.place(n);
-          share = place.share;
+          if (n != size) place = quantile.place(size = n);
           return place.k;
         },
         [&](std::size_t frame, std::int64_t key, std::int64_t next) {
-          results.set(frame, between(value_of<T>(key), value_of<T>(next), share));
+          results.set(frame, between(value_of<T>(key), value_of<T>(next), place.share));
         });
   });
   return results.both();

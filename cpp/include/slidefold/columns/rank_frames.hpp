@@ -1,14 +1,16 @@
 // Order statistics of frames over a column: the k-th smallest key of each frame.
 //
-// Layout: the ranks of all rows are known up front. The ranks that a frame holds are bits of a set
-//   with summaries: a bit of a level says whether a word of the level below has any. A finger
-//   stands on one of them and knows how many lie below it.
+// Layout: the rows are cut into stretches that overlap, each several times as long as the longest
+//   frame, so that every frame lies in one of them. Within a stretch, the ranks of all rows are
+//   known up front. The ranks that a frame holds are bits of a set with summaries: a bit of a level
+//   says whether a word of the level below has any. A finger stands on one of them and knows how
+//   many lie below it.
 // Invariants: I1 a bit of a summary is set exactly if its word is not zero. I2 the finger is on a
-//   rank of the set, and `below_` of them are smaller.
-// Cost: a row goes in once and out once, each O(log64 rows). With each of these steps the rank that
-//   is asked for moves by at most one place, and so does the finger, at O(log64 rows) a place.
-//   Sorting comes first, at O(rows).
-//   Frames of a few rows are sorted arrays instead, without ranks.
+//   rank of the set, `below_` of them are smaller, and `after_` is the next one.
+// Cost: a row goes in once and out once, each O(log64 rows) of a stretch; at the start of a stretch
+//   the rows of one frame go in again. With each of these steps the rank that is asked for moves by
+//   at most one place, and so does the finger, at O(log64 rows) a place. Sorting a stretch comes
+//   first, at O(rows); one of frames up to some thousand rows stays in the cache.
 // Paper: none; the median is not a monoid.
 #pragma once
 
@@ -28,26 +30,28 @@ namespace slidefold {
 // A set of numbers below a bound, with neighbours.
 class BitSet {
  public:
-  explicit BitSet(std::size_t bound) {
+  // Becomes an empty set of numbers below `bound`.
+  void clear(std::size_t bound) {
+    std::size_t level = 0;
     do {
       bound = (bound + 63) / 64;
-      levels_.emplace_back(bound);
+      if (level == levels_.size()) levels_.emplace_back();
+      levels_[level++].assign(bound, 0);
     } while (bound > 1);
+    levels_.resize(level);
   }
   void insert(std::size_t at) {
     for (auto& words : levels_) {
-      std::uint64_t& word = words[at / 64];
-      const bool known = word != 0;
-      word |= std::uint64_t{1} << (at % 64);
-      if (known) return;  // so the levels above know it
+      words[at / 64] |= std::uint64_t{1} << (at % 64);
       at /= 64;
     }
   }
   void erase(std::size_t at) {
+    std::uint64_t empty = 1;  // whether the word below is
     for (auto& words : levels_) {
       std::uint64_t& word = words[at / 64];
-      word &= ~(std::uint64_t{1} << (at % 64));
-      if (word != 0) return;
+      word &= ~(empty << (at % 64));
+      empty = word == 0;
       at /= 64;
     }
   }
@@ -89,172 +93,173 @@ class BitSet {
   std::vector<std::vector<std::uint64_t>> levels_;
 };
 
-// A set of ranks with a finger.
+// A set of ranks with a finger. What random ranks decide is decided without branches.
 class RankSet {
  public:
-  explicit RankSet(std::size_t bound) : set_(bound) {}
+  static constexpr std::size_t kNone = BitSet::kNone;
+  // Becomes an empty set of ranks below `bound`.
+  void clear(std::size_t bound) {
+    set_.clear(bound);
+    below_ = size_ = 0;
+  }
   std::size_t size() const { return size_; }
   void insert(std::size_t rank) {
     set_.insert(rank);
-    if (size_++ == 0) {
+    if (size_++ == 0) [[unlikely]] {
       at_ = rank;
-      below_ = 0;
-    } else if (rank < at_) {
-      ++below_;
+      after_ = kNone;
     }
+    below_ += rank < at_;
+    after_ = (rank > at_) & (rank < after_) ? rank : after_;
   }
   void erase(std::size_t rank) {
-    if (rank < at_) {
-      --below_;
-    } else if (rank == at_ && size_ > 1) {
-      const std::size_t next = set_.next(at_);
-      at_ = next != BitSet::kNone ? next : (--below_, set_.previous(at_));
-    }
     set_.erase(rank);
     --size_;
+    below_ -= rank < at_;
+    if ((rank == at_) | (rank == after_)) [[unlikely]] leave(rank);
   }
-  // The k-th smallest rank, k < size().
-  std::size_t select(std::size_t k) {
-    for (; below_ < k; ++below_) at_ = set_.next(at_);
-    for (; below_ > k; --below_) at_ = set_.previous(at_);
-    return at_;
+  // The k-th smallest rank, k < size(), and the one behind it.
+  std::pair<std::size_t, std::size_t> select(std::size_t k) {
+    for (; below_ < k; ++below_) {
+      at_ = after_;
+      after_ = set_.next(at_);
+    }
+    for (; below_ > k; --below_) {
+      after_ = at_;
+      at_ = set_.previous(at_);
+    }
+    return {at_, after_};
   }
-  std::size_t after(std::size_t rank) const { return set_.next(rank); }
 
  private:
+  // The finger leaves a rank that is in the set no more.
+  void leave(std::size_t rank) {
+    if (size_ == 0) return;
+    if (rank == at_ && after_ == kNone) {
+      --below_;
+      at_ = set_.previous(at_);
+    } else {
+      at_ = rank == at_ ? after_ : at_;
+      after_ = set_.next(at_);
+    }
+  }
+
   BitSet set_;
-  std::size_t at_ = 0, below_ = 0, size_ = 0;
+  std::size_t at_ = 0, after_ = kNone, below_ = 0, size_ = 0;
 };
 
 // The keys of a column in order, and the place of each row among them; equal ones as rows come.
-struct RankedColumn {
-  Buffer<std::int64_t> sorted;
-  Buffer<std::uint32_t> ranks;
-};
-
-// Digits of 11 bits, least significant first, but only of the 33 highest bits that differ: in most
-// columns nearly all keys differ there, and what is equal so far is sorted in runs. A million
-// random floats take half the time of all their digits.
-inline RankedColumn ranked(const std::int64_t* keys, std::size_t rows) {
-  struct Pair {
-    std::uint64_t key;
-    std::uint32_t row;
-  };
-  constexpr unsigned kBits = 11, kPasses = 3;
-  constexpr std::uint64_t kMask = (1u << kBits) - 1;
-  RankedColumn made{Buffer<std::int64_t>(rows), Buffer<std::uint32_t>(rows)};
-  if (rows == 0) return made;
-  const auto [low, high] = std::minmax_element(keys, keys + rows);
-  const auto least = static_cast<std::uint64_t>(*low);
-  const std::uint64_t widest = static_cast<std::uint64_t>(*high) - least;
-  const auto bits = static_cast<unsigned>(std::bit_width(widest));
-  const unsigned rest = bits > kBits * kPasses ? bits - kBits * kPasses : 0;
-  Buffer<Pair> from(rows), to(rows);
-  in_blocks(0, rows, [&](std::size_t i) {
-    from[i] = {static_cast<std::uint64_t>(keys[i]) - least, static_cast<std::uint32_t>(i)};
-  });
-  for (unsigned shift = rest; shift < bits; shift += kBits) {
-    std::vector<std::uint32_t> places(kMask + 1);
-    in_blocks(0, rows, [&](std::size_t i) { ++places[(from[i].key >> shift) & kMask]; });
-    std::uint32_t total = 0;
-    for (std::uint32_t& place : places) total += std::exchange(place, total);
-    in_blocks(0, rows,
-              [&](std::size_t i) { to[places[(from[i].key >> shift) & kMask]++] = from[i]; });
-    from.swap(to);
-  }
-  Pacer pace;
-  for (std::size_t start = 0, end = 0; rest > 0 && start < rows; start = end) {
-    end = start + 1;
-    while (end < rows && from[end].key >> rest == from[start].key >> rest) ++end;
-    pace();
-    if (end - start == 1) continue;
-    std::stable_sort(from.data() + start, from.data() + end, [&](const Pair& a, const Pair& b) {
-      pace();
-      return a.key < b.key;
+class RankedColumn {
+ public:
+  // Digits of 11 bits, least significant first, but only of the 32 highest bits that differ: those
+  // and a row are one word. In most columns nearly all keys differ there, and what is equal so far
+  // is sorted in runs.
+  void rank(const std::int64_t* keys, std::size_t rows) {
+    if (rows > words_.size()) {
+      words_ = Buffer<std::uint64_t>(rows);
+      other_ = Buffer<std::uint64_t>(rows);
+      sorted_ = Buffer<std::int64_t>(rows);
+      ranks_ = Buffer<std::uint32_t>(rows);
+    }
+    if (rows == 0) return;
+    const auto [low, high] = std::minmax_element(keys, keys + rows);
+    const auto least = static_cast<std::uint64_t>(*low);
+    const std::uint64_t widest = static_cast<std::uint64_t>(*high) - least;
+    const auto bits = static_cast<unsigned>(std::bit_width(widest));
+    const unsigned rest = bits > kKeyBits ? bits - kKeyBits : 0;
+    const unsigned passes = (bits - rest + kBits - 1) / kBits;
+    std::array<std::array<std::uint32_t, kMask + 1>, kPasses> places{};
+    in_blocks(0, rows, [&](std::size_t i) {
+      const std::uint64_t key = (static_cast<std::uint64_t>(keys[i]) - least) >> rest;
+      words_[i] = key << 32 | i;
+      for (unsigned pass = 0; pass < kPasses; ++pass) ++places[pass][key >> pass * kBits & kMask];
+    });
+    for (unsigned pass = 0; pass < passes; ++pass) {
+      std::uint32_t total = 0;
+      std::uint32_t* const place = places[pass].data();
+      for (std::size_t digit = 0; digit <= kMask; ++digit) {
+        total += std::exchange(place[digit], total);
+      }
+      const unsigned shift = 32 + pass * kBits;
+      const std::uint64_t* const from = words_.data();
+      std::uint64_t* const to = other_.data();
+      in_blocks(0, rows, [&](std::size_t i) { to[place[from[i] >> shift & kMask]++] = from[i]; });
+      words_.swap(other_);
+    }
+    if (rest > 0) sort_runs(keys, rows);
+    in_blocks(0, rows, [&](std::size_t i) {
+      const auto row = static_cast<std::uint32_t>(words_[i]);
+      sorted_[i] = keys[row];
+      ranks_[row] = static_cast<std::uint32_t>(i);
     });
   }
-  in_blocks(0, rows, [&](std::size_t i) {
-    made.sorted[i] = static_cast<std::int64_t>(from[i].key + least);
-    made.ranks[from[i].row] = static_cast<std::uint32_t>(i);
-  });
-  return made;
-}
-
-// A few keys in order, and nothing else: what is fastest while they fit a few cache lines.
-class FewKeys {
- public:
-  // Measured: a third of the time of ranks at 10 rows, as fast at 100.
-  static constexpr std::size_t kMost = 64;
-
-  std::size_t size() const { return size_; }
-  void insert(std::int64_t key) {
-    std::int64_t* const end = keys_.data() + size_;
-    std::int64_t* const place = std::upper_bound(keys_.data(), end, key);
-    std::copy_backward(place, end, end + 1);
-    *place = key;
-    ++size_;
-  }
-  void erase(std::int64_t key) {
-    std::int64_t* const end = keys_.data() + size_;
-    std::int64_t* const place = std::lower_bound(keys_.data(), end, key);
-    std::copy(place + 1, end, place);
-    --size_;
-  }
-  std::int64_t operator[](std::size_t k) const { return keys_[k]; }
+  std::int64_t key(std::size_t rank) const { return sorted_[rank]; }
+  std::size_t rank_of(std::size_t row) const { return ranks_[row]; }
 
  private:
-  std::array<std::int64_t, kMost> keys_;
-  std::size_t size_ = 0;
+  static constexpr unsigned kKeyBits = 32, kBits = 11, kPasses = 3;
+  static constexpr std::uint64_t kMask = (1u << kBits) - 1;
+
+  // Sorts the rows whose keys are equal in the bits so far by the whole keys.
+  void sort_runs(const std::int64_t* keys, std::size_t rows) {
+    Pacer pace;
+    std::uint64_t* const words = words_.data();
+    for (std::size_t start = 0, end = 0; start < rows; start = end) {
+      end = start + 1;
+      while (end < rows && words[end] >> 32 == words[start] >> 32) ++end;
+      pace();
+      if (end - start == 1) continue;
+      std::sort(words + start, words + end, [&](std::uint64_t a, std::uint64_t b) {
+        pace();
+        const std::int64_t one = keys[static_cast<std::uint32_t>(a)];
+        const std::int64_t two = keys[static_cast<std::uint32_t>(b)];
+        return one != two ? one < two : a < b;
+      });
+    }
+  }
+
+  Buffer<std::uint64_t> words_, other_;  // the highest bits of a key, then its row
+  Buffer<std::int64_t> sorted_;
+  Buffer<std::uint32_t> ranks_;
 };
 
-// Moves rows in and out as frames go on, which never go back: erase(row), insert(row), and then
-// asked(frame) if it holds any.
-template <class Insert, class Erase, class Asked>
-void walk_frames(const std::int64_t* lo, const std::int64_t* hi, std::size_t frames,
-                 Insert&& insert, Erase&& erase, Asked&& asked) {
-  std::int64_t from = 0, to = 0;  // the rows that are held
-  Pacer pace;
-  for (std::size_t i = 0; i < frames; ++i) {
-    pace();
-    const std::int64_t left = std::min(lo[i], to);
-    for (; from < left; ++from) erase(static_cast<std::size_t>(from));
-    if (to < lo[i]) from = to = lo[i];
-    for (; to < hi[i]; ++to) {
-      pace();
-      insert(static_cast<std::size_t>(to));
-    }
-    if (from < to) asked(i);
-  }
-}
-
 // ask(frame, size) says which place is wanted in a frame that is not empty; emit(frame, key, next)
-// takes the key there and the one behind it (the same if it is the last).
+// takes the key there and the one behind it (the same if it is the last). Frames never go back.
 template <class Ask, class Emit>
-void rank_frames(const std::int64_t* keys, std::size_t rows, const std::int64_t* lo,
-                 const std::int64_t* hi, std::size_t frames, Ask&& ask, Emit&& emit) {
+void rank_frames(const std::int64_t* keys, const std::int64_t* lo, const std::int64_t* hi,
+                 std::size_t frames, Ask&& ask, Emit&& emit) {
+  // Measured: shorter ones sort more rows twice, longer ones leave the cache.
+  constexpr std::int64_t kShortest = 4096, kFrames = 16;
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < frames; ++i) largest = std::max(largest, hi[i] - lo[i]);
-  if (static_cast<std::size_t>(largest) <= FewKeys::kMost) {
-    FewKeys held;
-    walk_frames(
-        lo, hi, frames, [&](std::size_t row) { held.insert(keys[row]); },
-        [&](std::size_t row) { held.erase(keys[row]); },
-        [&](std::size_t frame) {
-          const std::size_t k = ask(frame, held.size());
-          emit(frame, held[k], held[std::min(k + 1, held.size() - 1)]);
-        });
-    return;
+  const std::int64_t length = std::max(kShortest, kFrames * largest);
+  RankedColumn column;
+  RankSet held;
+  Pacer pace;
+  for (std::size_t frame = 0, last = 0; frame < frames; frame = last) {
+    const std::int64_t base = lo[frame];
+    while (last < frames && hi[last] - base <= length) ++last;
+    const auto stretch = static_cast<std::size_t>(hi[last - 1] - base);
+    column.rank(keys + base, stretch);
+    held.clear(stretch);
+    std::int64_t from = base, to = base;  // the rows that are held
+    const auto rank_of = [&](std::int64_t row) {
+      return column.rank_of(static_cast<std::size_t>(row - base));
+    };
+    for (; frame < last; ++frame) {
+      pace();
+      const std::int64_t left = std::min(lo[frame], to);
+      for (; from < left; ++from) held.erase(rank_of(from));
+      if (to < lo[frame]) from = to = lo[frame];
+      for (; to < hi[frame]; ++to) {
+        pace();
+        held.insert(rank_of(to));
+      }
+      if (from == to) continue;
+      const auto [at, after] = held.select(ask(frame, held.size()));
+      emit(frame, column.key(at), column.key(after == RankSet::kNone ? at : after));
+    }
   }
-  const RankedColumn column = ranked(keys, rows);
-  RankSet held(rows);
-  walk_frames(
-      lo, hi, frames, [&](std::size_t row) { held.insert(column.ranks[row]); },
-      [&](std::size_t row) { held.erase(column.ranks[row]); },
-      [&](std::size_t frame) {
-        const std::size_t at = held.select(ask(frame, held.size()));
-        const std::size_t after = held.after(at);
-        emit(frame, column.sorted[at], column.sorted[after == BitSet::kNone ? at : after]);
-      });
 }
 
 }  // namespace slidefold
