@@ -43,6 +43,26 @@ std::pair<nb::object, nb::object> reach_frames_of(const Whole& starts, const Who
   return {lo.array, hi.array};
 }
 
+// The last `most` rows of the group up to each row, or before it.
+std::pair<nb::object, nb::object> rows_frames_of(const Whole& starts, const Whole& times,
+                                                 std::int64_t most, bool keeps_end) {
+  const std::size_t rows = times.shape(0);
+  const SortedTimes sorted = sorted_times(starts, times);
+  const std::int64_t* const start = sorted.starts;
+  const auto lo = fresh_array<std::int64_t>(rows), hi = fresh_array<std::int64_t>(rows);
+  run_long(false, [&] {
+    RowPoll polled;
+    for (std::size_t g = 0; g < sorted.groups; ++g) {
+      polled(static_cast<std::size_t>(start[g + 1] - start[g]));
+      for (std::int64_t row = start[g]; row < start[g + 1]; ++row) {
+        hi.data[row] = row + (keeps_end ? 1 : 0);
+        lo.data[row] = std::max(hi.data[row] - most, start[g]);
+      }
+    }
+  });
+  return {lo.array, hi.array};
+}
+
 // (results, valid) of the frames lo[i] to hi[i] over a column without nulls.
 nb::object fold_frames_of(const std::string& algorithm, nb::handle op, nb::handle values,
                           const Whole& lo, const Whole& hi) {
@@ -64,6 +84,8 @@ void bind_columns(nb::module_& m) {
   m.def("time_frames", frames_of);
   m.def("reach_frames", reach_frames_of, nb::arg("starts"), nb::arg("times"), nb::arg("oldest"),
         nb::arg("newest"));
+  m.def("rows_frames", rows_frames_of, nb::arg("starts"), nb::arg("times"), nb::arg("most"),
+        nb::arg("keeps_end"));
   m.def("fold_frames", fold_frames_of, nb::arg("algorithm"), nb::arg("op"),
         nb::arg("values").none(), nb::arg("lo"), nb::arg("hi"));
 }

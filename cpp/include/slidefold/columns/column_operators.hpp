@@ -83,8 +83,9 @@ struct LargestRow {
   using Out = std::uint32_t;
   State identity() const { return {}; }
   State lift(const In& pair, bool present) const {
-    return {present ? key_of(pair.key) ^ flip : weakest<Extreme::kMax>,
-            present ? std::int64_t{pair.arg} : -1};
+    const std::int64_t absent = std::int64_t{present} - 1;  // all bits, or none: not a branch
+    const std::int64_t key = key_of(pair.key) ^ flip;
+    return {(key & ~absent) | (weakest<Extreme::kMax> & absent), std::int64_t{pair.arg} | absent};
   }
   // Two conditional moves: a struct that is chosen as a whole takes four times as long.
   State combine(const State& older, const State& newer) const {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from slidefold import _native
 from slidefold.definition.windows.base import WindowKind
 from slidefold.definition.windows.calls import call, closing, written
 from slidefold.definition.windows.clock import Clock
@@ -59,10 +60,7 @@ class Rows(WindowKind):
 
     def frames(self, rows: SortedRows) -> Frames:
         """Return each row's window: the last n rows, or the n rows before the current one."""
-        first = int(self.closed == "right")
-        hi = np.arange(first, len(rows) + first)
-        lo = hi - self.n
-        return np.maximum(lo, rows.group_start, out=lo), hi
+        return _native.rows_frames(rows.starts, rows.times, self.n, self.closed == "right")
 
     def asked_frames(self, rows: SortedRows, asked: Asked) -> Frames:
         """Return the last n rows up to the time of each question, or before it."""
