@@ -135,7 +135,7 @@ void require_results(const SortedTimes& sorted, const Job& job, Share& share) {
   for (RowOverflow& overflow : share.beyond) {
     // An invalid row has too few values; a valid one says so for all its peers.
     std::size_t row = overflow.row;
-    if (!job.valid[row]) continue;
+    if (!job.valid[job.at[row]]) continue;
     if (job.reach.timed) {
       const std::size_t group = sorted.group_of(row);
       const std::size_t start = sorted.start(group), end = sorted.start(group + 1);
@@ -158,7 +158,6 @@ void run(const SortedTimes& sorted, bool peers, const Jobs& jobs, std::vector<Sh
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     Job& job = *jobs[j];
     Share& share = shares[j];
-    std::fill(job.valid + share.first, job.valid + share.last, true);
     if (!job.reach.timed) {
       job.fold_rows(sorted, share);
       require_results(sorted, job, share);
@@ -317,7 +316,7 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
       least = std::max<std::size_t>(least, 1);
     }
     const Presence present = presences.of(described[3], spec.name == "nth", counts, least);
-    jobs.push_back(job_of({spec, described[2], rows, placing.anywhere(), present}));
+    jobs.push_back(job_of({spec, described[2], rows, placing, present}));
     Job& job = *jobs.back();
     job.reach = reaches[window];
     job.present = present;
@@ -343,10 +342,10 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
   try {
     run_long(false, [&] {
       in_shares(shares.size(), [&](std::size_t s) { run(sorted, peers, jobs, shares[s]); });
-      if (placing.anywhere()) {
+      if (placing.places != nullptr) {
         in_shares(shares.size(), [&](std::size_t s) {
           for (std::size_t j = 0; j < jobs.size(); ++j) {
-            jobs[j]->put_back(placing, cuts[s], cuts[s + 1], missing(j));
+            jobs[j]->put_back(placing.places, cuts[s], cuts[s + 1], missing(j));
           }
         });
       } else if (placing.moved > 0) {

@@ -192,7 +192,13 @@ nb::object take_rows(const Bytes& data, std::size_t width, const Places& rows) {
   require_places(rows, width == 0 ? 0 : data.shape(0) / width);
   return moved_bytes(data, width, rows.shape(0), [&](const auto* values, auto* found, std::size_t) {
     const std::uint32_t* const row = rows.data();
-    in_blocks(0, rows.shape(0), [&](std::size_t i) { found[i] = values[row[i]]; });
+    // Rows nearly in order are read ahead but for a few from far away.
+    constexpr std::size_t kAhead = 64;
+    const std::size_t last = rows.shape(0) - std::min<std::size_t>(rows.shape(0), 1);
+    in_blocks(0, rows.shape(0), [&](std::size_t i) {
+      __builtin_prefetch(values + row[std::min(i + kAhead, last)]);
+      found[i] = values[row[i]];
+    });
   });
 }
 

@@ -61,8 +61,23 @@ struct Placing {
   const std::uint32_t* moved_places = nullptr;
   std::size_t moved = 0;
 
-  bool anywhere() const { return places != nullptr || order != nullptr; }
   std::size_t input_row(std::size_t row, std::size_t rows) const;
+};
+
+// Where the result of each row in order goes.
+struct Destinations {
+  const std::uint32_t* order = nullptr;  // row i goes to order[i]; if null, it stays
+  std::size_t rows = 0;
+  std::size_t operator[](std::size_t row) const { return order == nullptr ? row : order[row]; }
+  // The same, for rows that come one after the other. Stores wait for those before them, so that a
+  // few rows from far away would cost a miss of the cache each.
+  template <class T>
+  std::size_t next(const T* results, std::size_t row) const {
+    if (order == nullptr) return row;
+    constexpr std::size_t kAhead = 64;
+    __builtin_prefetch(results + order[std::min(row + kAhead, rows - 1)], 1);
+    return order[row];
+  }
 };
 
 // A result that does not fit, with its row in order.
@@ -108,6 +123,7 @@ struct Job {
   Presence present;
   std::size_t enough = 0;  // a window of so many rows has the least
   bool* valid = nullptr;   // which rows have a result
+  Destinations at;         // of results and of `valid`
 
   virtual ~Job() = default;
   virtual std::unique_ptr<JobPart> part(const SortedTimes& sorted, Share& share) = 0;
@@ -117,7 +133,7 @@ struct Job {
   // Peers take the result of the one whose window is theirs.
   virtual void settle(const std::vector<PeerRun>& runs) = 0;
   // `missing`: some rows have no result.
-  virtual void put_back(const Placing& placing, std::size_t first, std::size_t last,
+  virtual void put_back(const std::uint32_t* places, std::size_t first, std::size_t last,
                         bool missing) = 0;
   virtual void put_moved(const Placing& placing, bool missing) = 0;
   // (results, valid), valid None if every row has a result.
@@ -139,24 +155,12 @@ struct Job {
         continue;
       }
       blank(row);
-      valid[row] = false;
+      valid[at[row]] = false;
       share.missing = true;
     }
     last = seen;
   }
 };
-
-template <class T>
-void put_values(const T* sorted, T* found, const Placing& placing, std::size_t first,
-                std::size_t last) {
-  // Rows of many groups that come in order of time are read back group by group at once: 3x as fast
-  // as to write them to where they belong one by one. Rows nearly in order need no places for it.
-  if (placing.places != nullptr) {
-    in_blocks(first, last, [&](std::size_t row) { found[row] = sorted[placing.places[row]]; });
-  } else {
-    in_blocks(first, last, [&](std::size_t row) { found[placing.order[row]] = sorted[row]; });
-  }
-}
 
 template <class T>
 void move_values(T* found, const Placing& placing) {
@@ -165,17 +169,19 @@ void move_values(T* found, const Placing& placing) {
   for (std::size_t i = 0; i < placing.moved; ++i) found[placing.moved_rows[i]] = moved[i];
 }
 
-// Results in order, and as the input has its rows if that is another order.
+// Results as the input has its rows, and in order where they go back from there. Rows of many
+// groups that come in order of time are read back group by group at once: 3x as fast as to write
+// them to where they belong one by one.
 template <class T>
 class ResultColumn {
  public:
-  ResultColumn(std::size_t rows, bool anywhere)
-      : sorted_(anywhere ? rows : 0),
+  ResultColumn(std::size_t rows, bool goes_back)
+      : sorted_(goes_back ? rows : 0),
         found_(fresh_array<T>(rows)),
-        data_(anywhere ? sorted_.data() : found_.data) {}
+        data_(goes_back ? sorted_.data() : found_.data) {}
   T* data() { return data_; }
-  void put_back(const Placing& placing, std::size_t first, std::size_t last) {
-    put_values(data_, found_.data, placing, first, last);
+  void put_back(const std::uint32_t* places, std::size_t first, std::size_t last) {
+    in_blocks(first, last, [&](std::size_t row) { found_.data[row] = data_[places[row]]; });
   }
   void put_moved(const Placing& placing) { move_values(data_, placing); }
   nb::object array() const { return found_.array; }
@@ -186,27 +192,41 @@ class ResultColumn {
   T* data_;
 };
 
+// What a job is made for: an operator, its columns, and how many rows they have.
+struct JobSpec {
+  const Spec& spec;
+  nb::handle values;
+  std::size_t rows;
+  const Placing& placing;
+  Presence present;
+};
+
 template <class Out>
 struct ResultJob : Job {
   ResultColumn<Out> results;
   ResultColumn<bool> flags;
-  ResultJob(std::size_t rows, bool anywhere) : results(rows, anywhere), flags(rows, anywhere) {
+  explicit ResultJob(const JobSpec& spec)
+      : results(spec.rows, spec.placing.places != nullptr),
+        flags(spec.rows, spec.placing.places != nullptr) {
     valid = flags.data();
+    std::fill_n(valid, spec.rows, true);
+    at = {spec.placing.order, spec.rows};
   }
-  void blank(std::size_t row) final { results.data()[row] = {}; }
+  void blank(std::size_t row) final { results.data()[at[row]] = {}; }
   void settle(const std::vector<PeerRun>& runs) final {
     Out* const data = results.data();
     for (const PeerRun& run : runs) {
-      const std::size_t from = reach.keeps_end() ? run.last - 1 : run.first;
+      const std::size_t from = at[reach.keeps_end() ? run.last - 1 : run.first];
       for (std::size_t row = run.first; row < run.last; ++row) {
-        data[row] = data[from];
-        valid[row] = valid[from];
+        data[at[row]] = data[from];
+        valid[at[row]] = valid[from];
       }
     }
   }
-  void put_back(const Placing& placing, std::size_t first, std::size_t last, bool missing) final {
-    results.put_back(placing, first, last);
-    if (missing) flags.put_back(placing, first, last);
+  void put_back(const std::uint32_t* places, std::size_t first, std::size_t last,
+                bool missing) final {
+    results.put_back(places, first, last);
+    if (missing) flags.put_back(places, first, last);
   }
   void put_moved(const Placing& placing, bool missing) final {
     results.put_moved(placing);
@@ -217,14 +237,6 @@ struct ResultJob : Job {
   }
 };
 
-// What a job is made for: an operator, its columns, and how many rows they have.
-struct JobSpec {
-  const Spec& spec;
-  nb::handle values;
-  std::size_t rows;
-  bool anywhere;  // results do not stay where they are in order
-  Presence present;
-};
 // A column of words of any meaning; null if it has others.
 template <class T>
 std::shared_ptr<Column<T>> words_of(nb::handle values, std::size_t rows) {

@@ -59,6 +59,7 @@ struct EmitRow {
   bool* valid;
   Share* share;
   std::size_t first;  // rows before it only fill the window
+  Destinations at;
   std::size_t behind = 0;
 
   void operator()(std::size_t row, const typename Op::State& state) const {
@@ -67,18 +68,18 @@ struct EmitRow {
     if (!defined(op, state)) return none(row);
     if constexpr (fallible_v<Op>) {
       try {
-        results[row] = op.lower(state);
+        results[at[row]] = op.lower(state);
       } catch (const ResultOverflow& error) {
-        results[row] = {};
+        results[at[row]] = {};
         share->beyond.push_back({row, error.what()});
       }
     } else {
-      results[row] = op.lower(state);
+      results[at.next(results, row)] = op.lower(state);
     }
   }
   void none(std::size_t row) const {
-    results[row] = {};
-    valid[row] = false;
+    results[at[row]] = {};
+    valid[at[row]] = false;
     share->missing = true;
   }
 };
@@ -129,7 +130,7 @@ struct FoldJob final : ResultJob<typename Op::Out> {
   std::shared_ptr<void> held;  // what the lift points to
   Lift lift;
   FoldJob(const JobSpec& spec, std::shared_ptr<void> whose, const Lift& how)
-      : ResultJob<typename Op::Out>(spec.rows, spec.anywhere), held(std::move(whose)), lift(how) {}
+      : ResultJob<typename Op::Out>(spec), held(std::move(whose)), lift(how) {}
 
   struct FoldPart final : JobPart {
     FoldJob& job;
@@ -159,7 +160,7 @@ struct FoldJob final : ResultJob<typename Op::Out> {
   };
 
   Emit emit(Share& share, std::size_t behind) {
-    return {lift.op, this->results.data(), this->valid, &share, share.first, behind};
+    return {lift.op, this->results.data(), this->valid, &share, share.first, this->at, behind};
   }
   std::unique_ptr<JobPart> part(const SortedTimes& sorted, Share& share) override {
     return std::make_unique<FoldPart>(*this, sorted, share);

@@ -92,7 +92,7 @@ struct BoundsJob final : ResultJob<typename Answer::Out> {
   Answer answer;
   std::shared_ptr<void> held;  // what the answer points to
   BoundsJob(const JobSpec& spec, const Answer& which, std::shared_ptr<void> whose = nullptr)
-      : ResultJob<Out>(spec.rows, spec.anywhere), answer(which), held(std::move(whose)) {}
+      : ResultJob<Out>(spec), answer(which), held(std::move(whose)) {}
 
   // The rows first to last, whose windows start at lo(row).
   template <bool kNulls, class Lo>
@@ -103,6 +103,7 @@ struct BoundsJob final : ResultJob<typename Answer::Out> {
     const Presence present = this->present;
     Out* const results = this->results.data();
     bool* const valid = this->valid;
+    const Destinations at = this->at;
     bool missing = false;
     for (std::size_t row = first; row < last; ++row) {
       const std::size_t lo = lo_of(row), hi = row + end;
@@ -112,8 +113,9 @@ struct BoundsJob final : ResultJob<typename Answer::Out> {
                  : hi - lo < least) {
         found = false;
       }
-      results[row] = found ? out : Out{};
-      valid[row] = found;
+      const std::size_t to = at.next(results, row);
+      results[to] = found ? out : Out{};
+      valid[to] = found;
       missing |= !found;
     }
     share.missing |= missing;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -98,65 +99,79 @@ TimedRows sorted_pairs(const std::int64_t* times, std::size_t rows, RowAt&& row_
   return found;
 }
 
-// Calls run(first, last) for each run of pairs with equal keys, two or more.
-template <class Run>
-void for_equal(const Buffer<TimedRow>& pairs, Run&& run) {
-  for (std::size_t first = 0, last = 0; first < pairs.size(); first = last) {
-    while (++last < pairs.size() && pairs[last].key == pairs[first].key) {
+// A set of rows of a column.
+class RowSet {
+ public:
+  explicit RowSet(std::size_t rows) : words_(rows / 64 + 1) {}
+  std::size_t size() const { return size_; }
+  bool has(std::size_t row) const { return (words_[row / 64] >> (row % 64) & 1) != 0; }
+  void insert(std::size_t row) {
+    words_[row / 64] |= std::uint64_t{1} << (row % 64);
+    ++size_;
+  }
+  void erase(std::size_t row) {
+    words_[row / 64] &= ~(std::uint64_t{1} << (row % 64));
+    --size_;
+  }
+  // All of them, in order.
+  std::vector<std::uint32_t> rows() const {
+    std::vector<std::uint32_t> found;
+    found.reserve(size_);
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      for (std::uint64_t word = words_[w]; word != 0; word &= word - 1) {
+        found.push_back(static_cast<std::uint32_t>(64 * w) +
+                        static_cast<std::uint32_t>(std::countr_zero(word)));
+      }
     }
-    if (last - first > 1) run(first, last);
+    return found;
   }
-}
 
-// Rows in order, and their times behind the smallest time of all.
-struct KeptRows {
-  explicit KeptRows(std::size_t most) : rows(most), times(most + 1) {
-    times[0] = std::numeric_limits<std::int64_t>::min();
-  }
-  std::size_t count = 0;
-  Buffer<std::uint32_t> rows;
-  Buffer<std::int64_t> times;
-
-  void add(std::uint32_t row, std::int64_t time) {
-    rows[count++] = row;
-    times[count] = time;
-  }
-  std::uint32_t drop() { return rows[--count]; }
-  std::int64_t last() const { return times[count]; }
+ private:
+  std::vector<std::uint64_t> words_;
+  std::size_t size_ = 0;
 };
 
-// Takes rows out until the others are in order: those are added to `kept`, the others to `out`.
-// Gives up, and returns false, when these are too many.
+// Takes rows out until the others are in order. Gives up, and returns false, when these are too
+// many.
 //
 // A row that comes before the last one kept is taken out. So would be all that follow one row of
 // the far future: if the row fits behind the last but one, it is the last one that goes; and if
 // eight in a row do not fit, all those are undone and the rows that they did not fit to go.
-inline bool take_out(const std::int64_t* times, std::size_t rows, KeptRows& kept,
-                     std::vector<std::uint32_t>& out) {
+inline bool take_out(const std::int64_t* times, std::size_t rows, RowSet& out) {
   constexpr std::size_t kMisfits = 8, kBlock = 4096;
-  std::size_t misfits = 0;
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  const auto kept_before = [&](std::size_t row) {  // one past the last row kept before this one
+    while (row > 0 && out.has(row - 1)) --row;
+    return row;
+  };
+  const auto time_before = [&](std::size_t end) { return end == 0 ? least : times[end - 1]; };
+  std::size_t misfits = 0, end = 0;            // one past the last row kept
+  std::int64_t last = least, previous = least;  // the times of the last rows kept
   for (std::size_t row = 0, begin = 0; row < rows; begin = row) {
     poll();
-    for (const std::size_t end = std::min(rows, begin + kBlock); row < end; ++row) {
+    for (const std::size_t stop = std::min(rows, begin + kBlock); row < stop; ++row) {
       const std::int64_t time = times[row];
-      if (kept.last() <= time) [[likely]] {
-        kept.add(static_cast<std::uint32_t>(row), time);
+      if (last <= time) [[likely]] {
+        previous = std::exchange(last, time);
+        end = row + 1;
         misfits = 0;
-      } else if (misfits == 0 && kept.times[kept.count - 1] <= time) {
-        out.push_back(kept.drop());
-        kept.add(static_cast<std::uint32_t>(row), time);
+      } else if (misfits == 0 && previous <= time) {
+        out.insert(end - 1);
+        last = time;
+        end = row + 1;
       } else if (misfits < kMisfits) {
-        out.push_back(static_cast<std::uint32_t>(row));
+        out.insert(row);
         ++misfits;
       } else {
         // The rows before this one are the last that were taken out.
-        row -= kMisfits;
-        out.resize(out.size() - kMisfits);
+        for (; misfits > 0; --misfits) out.erase(--row);
         const std::int64_t most = *std::max_element(times + row, times + row + kMisfits + 1);
         do {
-          out.push_back(kept.drop());
-        } while (most < kept.last());
-        misfits = 0;
+          out.insert(end - 1);
+          end = kept_before(end - 1);
+          last = time_before(end);
+        } while (most < last);
+        previous = end == 0 ? least : time_before(kept_before(end - 1));
         --row;
       }
     }
@@ -165,42 +180,44 @@ inline bool take_out(const std::int64_t* times, std::size_t rows, KeptRows& kept
   return true;
 }
 
-// Merges rows out of place, in order, with the kept ones. Both have their times with them: to look
-// those of rows from anywhere up again took 4 of 5 ms.
-inline void merge_rows(KeptRows& kept, const TimedRows& others, std::uint32_t* order,
-                       std::int64_t* in_order) {
-  const std::uint32_t* const rows = kept.rows.data();
-  const std::int64_t* const own = kept.times.data() + 1;
-  std::size_t from = 0, place = 0;
-  const auto take = [&] {
-    order[place] = rows[from];
-    in_order[place++] = own[from++];
+// Merges rows that are taken out, in order, with the kept ones.
+inline void merge_rows(const std::int64_t* times, std::size_t rows, const RowSet& out,
+                       const TimedRows& others, std::uint32_t* order, std::int64_t* in_order) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const std::size_t count = others.pairs.size();
+  std::size_t next = 0, place = 0;
+  const auto add = [&](std::size_t row, std::int64_t time) {
+    order[place] = static_cast<std::uint32_t>(row);
+    in_order[place] = time;
   };
-  in_blocks(0, others.pairs.size(), [&](std::size_t i) {
-    const std::uint32_t row = others.pairs[i].row;
-    const std::int64_t time = others.time(i);
-    while (from < kept.count && own[from] < time) take();
-    while (from < kept.count && own[from] == time && rows[from] < row) take();
-    order[place] = row;
-    in_order[place++] = time;
+  std::int64_t other = count == 0 ? most : others.time(0);
+  while (rows > 0 && out.has(rows - 1)) --rows;  // from here on none is kept
+  in_blocks(0, rows, [&](std::size_t row) {
+    const bool kept = !out.has(row);
+    const std::int64_t time = times[row];
+    if (kept & (other <= time)) [[unlikely]] {
+      while (next < count && (other < time || (other == time && others.pairs[next].row < row))) {
+        add(others.pairs[next].row, other);
+        ++place;
+        other = ++next < count ? others.time(next) : most;
+      }
+    }
+    // One that is taken out is written over by the next: a branch would be mispredicted.
+    add(row, time);
+    place += kept;
   });
-  std::copy(rows + from, rows + kept.count, order + place);
-  std::copy(own + from, own + kept.count, in_order + place);
+  for (; next < count; ++next, ++place) add(others.pairs[next].row, others.time(next));
 }
 
 // Writes the rows in the stable order of their times, and those; false if they are nearly in it, so
 // that each row is near its place.
 inline bool sort_times(const std::int64_t* times, std::size_t rows, std::uint32_t* order,
                        std::int64_t* in_order) {
-  std::vector<std::uint32_t> out;
-  if (KeptRows kept(rows); take_out(times, rows, kept, out)) {
-    auto others = sorted_pairs(times, out.size(), [&](std::size_t i) { return out[i]; });
-    // They were not taken out in order.
-    for_equal(others.pairs, [&](std::size_t first, std::size_t last) {
-      std::sort(others.pairs.data() + first, others.pairs.data() + last,
-                [](const TimedRow& a, const TimedRow& b) { return a.row < b.row; });
-    });
-    merge_rows(kept, others, order, in_order);
+  if (RowSet out(rows); take_out(times, rows, out)) {
+    const std::vector<std::uint32_t> taken = out.rows();
+    const TimedRows others =
+        sorted_pairs(times, taken.size(), [&](std::size_t i) { return taken[i]; });
+    merge_rows(times, rows, out, others, order, in_order);
     return false;
   }
   const TimedRows sorted =

@@ -26,47 +26,10 @@ struct TiedRows {
   std::vector<std::uint32_t> rows, runs;
 };
 
-namespace tie_detail {
-
-constexpr std::size_t kRows = 64;  // whose comparisons make one word
-
-// Bit i: rows i and i + 1 have equal times. `falls` becomes true if a time is below the one before.
-inline std::uint64_t equal_bits(const std::int64_t* times, std::size_t rows, bool& falls) {
-  std::uint64_t equal = 0;
-  bool lower = false;
-  for (std::size_t i = 0; i < rows; ++i) {
-    equal |= std::uint64_t{times[i] == times[i + 1]} << i;
-    lower |= times[i] > times[i + 1];
-  }
-  falls |= lower;
-  return equal;
-}
-
-#if SLIDEFOLD_WIDE_TIMES
-__attribute__((target("avx2"))) inline std::uint64_t wide_equal_bits(const std::int64_t* times,
-                                                                     bool& falls) {
-  std::uint64_t equal = 0;
-  __m256i lower = _mm256_setzero_si256();
-#pragma GCC unroll 16
-  for (unsigned i = 0; i < kRows; i += 4) {
-    const __m256i own = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(times + i));
-    const __m256i next = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(times + i + 1));
-    lower = _mm256_or_si256(lower, _mm256_cmpgt_epi64(own, next));
-    const int four = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(own, next)));
-    equal |= std::uint64_t{static_cast<unsigned>(four)} << i;
-  }
-  falls |= _mm256_testz_si256(lower, lower) == 0;
-  return equal;
-}
-#endif
-
-}  // namespace tie_detail
-
 // Whether the times of each group never decrease, and if so, whether any two of them are equal.
 // `ties`: the rows that have peers are added to it.
 inline bool scan_times(const SortedTimes& sorted, bool& peers, TiedRows* ties = nullptr,
                        bool wide = wide_times()) {
-  using namespace tie_detail;
   const std::int64_t* const times = sorted.times;
   bool falls = false;
   peers = false;
@@ -74,15 +37,9 @@ inline bool scan_times(const SortedTimes& sorted, bool& peers, TiedRows* ties = 
   for (std::size_t g = 0; g < sorted.groups; ++g) {
     const std::size_t end = sorted.start(g + 1);
     std::size_t after = end;  // one past the last row of the run so far
-    for (std::size_t row = sorted.start(g); row + 1 < end; row += kRows) {
-      polled(kRows);
-      const std::size_t rows = std::min(end - 1 - row, kRows);
-#if SLIDEFOLD_WIDE_TIMES
-      std::uint64_t equal = wide && rows == kRows ? wide_equal_bits(times + row, falls)
-                                                  : equal_bits(times + row, rows, falls);
-#else
-      std::uint64_t equal = equal_bits(times + row, rows, falls);
-#endif
+    for (std::size_t row = sorted.start(g); row + 1 < end; row += kEqualRows) {
+      polled(kEqualRows);
+      std::uint64_t equal = equal_times(times + row, end - 1 - row, falls, wide);
       if (falls) return false;
       if (equal == 0) continue;
       peers = true;

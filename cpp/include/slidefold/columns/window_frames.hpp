@@ -59,6 +59,47 @@ inline std::int64_t time_before(std::int64_t time, std::int64_t reach) {
   return time < least + reach ? least : time - reach;
 }
 
+inline constexpr std::size_t kEqualRows = 64;  // whose comparisons make one word
+
+// Bit i: rows i and i + 1 have equal times. `falls` becomes true if a time is below the one before.
+inline std::uint64_t equal_bits(const std::int64_t* times, std::size_t rows, bool& falls) {
+  std::uint64_t equal = 0;
+  bool lower = false;
+  for (std::size_t i = 0; i < rows; ++i) {
+    equal |= std::uint64_t{times[i] == times[i + 1]} << i;
+    lower |= times[i] > times[i + 1];
+  }
+  falls |= lower;
+  return equal;
+}
+
+#if SLIDEFOLD_WIDE_TIMES
+__attribute__((target("avx2"))) inline std::uint64_t wide_equal_bits(const std::int64_t* times,
+                                                                     bool& falls) {
+  std::uint64_t equal = 0;
+  __m256i lower = _mm256_setzero_si256();
+#pragma GCC unroll 16
+  for (unsigned i = 0; i < kEqualRows; i += 4) {
+    const __m256i own = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(times + i));
+    const __m256i next = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(times + i + 1));
+    lower = _mm256_or_si256(lower, _mm256_cmpgt_epi64(own, next));
+    const int four = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(own, next)));
+    equal |= std::uint64_t{static_cast<unsigned>(four)} << i;
+  }
+  falls |= _mm256_testz_si256(lower, lower) == 0;
+  return equal;
+}
+#endif
+
+// The same of the first kEqualRows rows, or of all if there are fewer.
+inline std::uint64_t equal_times(const std::int64_t* times, std::size_t rows, bool& falls,
+                                 [[maybe_unused]] bool wide) {
+#if SLIDEFOLD_WIDE_TIMES
+  if (wide && rows >= kEqualRows) return wide_equal_bits(times, falls);
+#endif
+  return equal_bits(times, std::min(rows, kEqualRows), falls);
+}
+
 // Rows begin to end, and where the window of row begin + i starts.
 struct FrameBlock {
   std::size_t begin = 0, end = 0;
@@ -89,7 +130,7 @@ class WindowFrames {
         last_(last),
         from_(windows.size()),
         lo_(windows.size() * kRows),
-        tied_(peers ? kRows : 0),
+        peers_(peers),
         wide_(wide) {
     if (first == last) return;
     group_ = sorted.group_of(first);
@@ -112,7 +153,7 @@ class WindowFrames {
       while (sorted_.start(group_ + 1) <= row_) enter(group_ + 1);
       const std::size_t stop = std::min(end_, sorted_.start(group_ + 1));
       start_frames(stop);
-      if (!tied_.empty()) find_peers(stop);
+      if (peers_) find_peers(stop);
       row_ = stop;
     }
     return true;
@@ -234,20 +275,18 @@ class WindowFrames {
   void find_peers(std::size_t stop) {
     const std::int64_t* const times = sorted_.times;
     // The last row of a group has no peer behind it.
-    const std::size_t rows = stop - row_ - (stop == sorted_.start(group_ + 1) ? 1 : 0);
-    std::uint32_t* const tied = tied_.data();
-    std::size_t count = 0;
-    for (std::uint32_t i = 0; i < rows; ++i) {
-      tied[count] = i;
-      count += times[row_ + i] == times[row_ + i + 1];
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t row = row_ + tied[i];
-      if (row + 1 != run_.last) {  // not the last one of the run so far
-        close_run();
-        run_.first = row;
+    const std::size_t end = stop - (stop == sorted_.start(group_ + 1) ? 1 : 0);
+    bool falls = false;
+    for (std::size_t first = row_; first < end; first += kEqualRows) {
+      std::uint64_t equal = equal_times(times + first, end - first, falls, wide_);
+      for (; equal != 0; equal &= equal - 1) {
+        const std::size_t row = first + static_cast<std::size_t>(std::countr_zero(equal));
+        if (row + 1 != run_.last) {  // not the last one of the run so far
+          close_run();
+          run_.first = row;
+        }
+        run_.last = row + 2;
       }
-      run_.last = row + 2;
     }
     if (run_.last <= stop) close_run();  // else the first row of the next block is one of them
   }
@@ -265,10 +304,11 @@ class WindowFrames {
   PeerRun run_;                      // of which more may come
   std::int64_t longest_ = 0;         // reach
   std::vector<std::size_t> from_;
-  std::vector<std::uint32_t> lo_, tied_;
+  std::vector<std::uint32_t> lo_;
+  bool peers_;
   std::vector<PeerRun> runs_;
   std::vector<Chain> chains_;
-  [[maybe_unused]] bool wide_;
+  bool wide_;
 };
 
 }  // namespace slidefold
