@@ -288,7 +288,7 @@ std::unique_ptr<Job> job_of(const JobSpec& spec) {
 // values in order, valid or None, least values). First, last and nth take words of
 // any meaning, and max_by and min_by a pair of words and keys; without words their results are rows
 // in order. Rows that are not where the input has them: `places` or `order` of all of them, or
-// `moved`, the rows of the input that moved and where they are.
+// `moved`, the rows of the input that changed places with peers, and where they are.
 nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int64_t>& times,
                       nb::list windows, nb::list columns, nb::handle places, nb::handle order,
                       nb::handle moved, std::size_t threads) {
@@ -349,7 +349,10 @@ nb::list fold_windows(const Column<std::int64_t>& starts, const Column<std::int6
           }
         });
       } else if (placing.moved > 0) {
-        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j]->put_moved(placing, missing(j));
+        // Peers have one result in a window of time.
+        for (std::size_t j = 0; j < jobs.size(); ++j) {
+          if (!jobs[j]->reach.timed) jobs[j]->put_moved(placing, missing(j));
+        }
       }
     });
   } catch (const RowOverflow& overflow) {

@@ -56,7 +56,8 @@ struct LastPresent {
 struct Placing {
   const std::uint32_t* places = nullptr;  // places[i]: where row i of the input is in order
   const std::uint32_t* order = nullptr;   // order[i]: the row of the input that is i-th in order
-  // Row moved_rows[i] of the input is at moved_places[i] in order, all others are where they were.
+  // Row moved_rows[i] of the input is at moved_places[i] in order, which was a peer's; all others
+  // are where they were.
   const std::uint32_t* moved_rows = nullptr;
   const std::uint32_t* moved_places = nullptr;
   std::size_t moved = 0;
