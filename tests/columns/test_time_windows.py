@@ -315,6 +315,32 @@ def test_columns_of_any_type_travel_with_their_nulls(kind: str, layout: str) -> 
     assert found["last"].type == table["v"].type
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("moved", [0.02, 1.0])
+def test_results_go_to_the_rows_of_the_input(moved: float, threads: int) -> None:
+    """Rows in any order, with peers and nulls, get the results that they get in order."""
+    random = np.random.default_rng(4)
+    rows = 100_000
+    place = np.arange(rows, dtype=np.float64)
+    away = random.random(rows) < moved
+    place[away] = random.uniform(0, rows, away.sum())
+    order = pa.array(np.argsort(place, kind="stable"))
+    x = pa.array(random.integers(0, 1000, rows), mask=random.random(rows) < 0.3)
+    y = pa.array(random.permutation(rows))
+    table = pa.table({"t": np.sort(random.integers(0, 3 * rows, rows)), "x": x, "y": y})
+    windows: list[Any] = [3, sf.rows(5, closed="left"), sf.time(6), sf.time(6, closed="left")]
+    made = (sf.count("x"), sf.sum("x"), sf.first("x"), sf.max_by("y", "x"), sf.median("x"))
+    columns = {
+        f"{operator.name}{i}": operator.over(window, min_count=2 if i % 2 else None)
+        for operator in made
+        for i, window in enumerate(windows)
+    }
+    definition = sf.rolling(on="t", order=["y"], **columns)
+    found = definition.run(table.take(order), threads=threads)
+    assert found.equals(definition.run(table).take(order))
+    assert found["sum1"].null_count > 0
+
+
 # ---- results that do not fit --------------------------------------------------------------------
 
 

@@ -30,14 +30,14 @@ class Placing:
     places: Order | None = None  # the place of each row; not needed if rows are nearly in order
     moved: tuple[Order, Order] | None = None  # a few rows, and their places; others stayed
 
-    def put_in_order(self, values: Any, keyed: bool) -> Any:
+    def put_in_order(self, values: Any) -> Any:
         """Return a column of the input in order."""
         if self.moved is not None:
             return _move(values, self.as_order, _native.move_rows, *self.moved)
         if self.order is None:
             return values
-        if keyed and self.places is not None:
-            # Each group is written on from row to row: faster than to look for its rows.
+        if self.places is not None:
+            # To write each row to its place is faster than to look for the row of each place.
             return _move(values, self.as_order, _native.place_rows, self.places)
         return _move(values, self.as_order, _native.take_rows, self.order)
 
@@ -120,7 +120,7 @@ def sort_table(
 
     def column(name: str) -> Any:
         if name not in taken:
-            taken[name] = placing.put_in_order(one_chunk(table, name), groups is not None)
+            taken[name] = placing.put_in_order(one_chunk(table, name))
         return taken[name]
 
     def origin(row: int) -> int:

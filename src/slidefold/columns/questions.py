@@ -116,7 +116,7 @@ def _placed(
     own = _own_values(definition, questions)
 
     def sorted_column(name: str) -> Any:
-        return placing.put_in_order(own(name), True)
+        return placing.put_in_order(own(name))
 
     in_groups = group if order is None else group[order]
     asked = Asked(in_groups, times if order is None else in_order, sorted_column)
