@@ -116,7 +116,8 @@ class RankSet {
     set_.erase(rank);
     --size_;
     below_ -= rank < at_;
-    if ((rank == at_) | (rank == after_)) [[unlikely]] leave(rank);
+    if ((rank == at_) | (rank == after_)) [[unlikely]]
+      leave(rank);
   }
   // The k-th smallest rank, k < size(), and the one behind it.
   std::pair<std::size_t, std::size_t> select(std::size_t k) {

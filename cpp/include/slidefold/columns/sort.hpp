@@ -145,7 +145,7 @@ inline bool take_out(const std::int64_t* times, std::size_t rows, RowSet& out) {
     return row;
   };
   const auto time_before = [&](std::size_t end) { return end == 0 ? least : times[end - 1]; };
-  std::size_t misfits = 0, end = 0;            // one past the last row kept
+  std::size_t misfits = 0, end = 0;             // one past the last row kept
   std::int64_t last = least, previous = least;  // the times of the last rows kept
   for (std::size_t row = 0, begin = 0; row < rows; begin = row) {
     poll();
