@@ -39,12 +39,14 @@ def frames_of(starts: Any, times: Any, window: Any) -> tuple[Any, Any]:
     return np.maximum(hi - rows, np.repeat(starts[:-1], np.diff(starts))), hi
 
 
-def placed(how: str, rows: int, random: Any) -> tuple[dict[str, Any], Any]:
+def placed(how: str, starts: Any, times: Any, random: Any) -> tuple[dict[str, Any], Any]:
     """What the pass is told of where rows are, and the place of each row of the input."""
+    rows = len(times)
     places = np.arange(rows, dtype=np.uint32)
-    if how == "moved":
-        some = np.flatnonzero(random.random(rows) < 0.1)
-        places[some] = places[random.permutation(some)]
+    if how == "moved":  # some peers change places
+        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        some = np.flatnonzero(random.random(rows) < 0.3)
+        places[some] = some[np.lexsort((random.random(len(some)), times[some], group[some]))]
         return {"moved": (some.astype(np.uint32), places[some])}, places
     if how != "as they were":
         places = random.permutation(places)
@@ -115,7 +117,7 @@ def test_windows_fold_what_their_frames_hold(
     whole = random.integers(-9, 9, rows)
     valid = None if nulls is None else random.random(rows) >= nulls
     present = np.ones(rows, np.bool_) if valid is None else valid
-    told, places = placed(how, rows, random)
+    told, places = placed(how, starts, times, random)
     asked: list[Any] = [
         (window, operator, None if read is None else read(whole), valid, least)
         for window in range(len(windows))
