@@ -9,7 +9,8 @@ import pytest
 
 from slidefold.spark.log import Log
 from slidefold.state import FORMAT
-from tools.make_golden_log import AFTER, CASES, answers, golden, read
+from tools.make_golden_live import AFTER
+from tools.make_golden_log import CASES, answers, golden, read
 
 FILES = sorted((Path(__file__).parents[1] / "golden" / "log").glob("v*/*.json"))
 
@@ -18,7 +19,8 @@ FILES = sorted((Path(__file__).parents[1] / "golden" / "log").glob("v*/*.json"))
 def test_goes_on_as_it_did(path: Path) -> None:
     saved = json.loads(path.read_text(encoding="utf-8"))
     store = read(saved["state"])
-    assert snapshots_and_entries(Log(store, AFTER.schema, "golden")) == [True, False]
+    if path.stem != "final":  # whose log needs no snapshot: old entries are dropped
+        assert snapshots_and_entries(Log(store, AFTER.schema, "golden")) == [True, False]
     assert answers(path.stem, store) == saved["answers"]
 
 
@@ -31,7 +33,7 @@ def test_the_current_format_gives_the_same(name: str) -> None:
 
 def snapshots_and_entries(log: Log) -> list[bool]:
     """Tell for each part of the log whether it is a snapshot."""
-    return [bool(logged.snapshot) for logged in log.read(log.head.oldest)]
+    return [logged.snapshot is not None for logged in log.read(log.head.oldest)]
 
 
 def test_every_format_has_its_files() -> None:

@@ -22,7 +22,7 @@ from slidefold.live.engine import Engine, check_emit
 from slidefold.live.events import LATE_ROW, Events, schema_of_row
 from slidefold.live.lateness import NEWEST, OLDEST, REASON, TOO_LATE, judge
 from slidefold.live.revisions import REVISION
-from slidefold.live.saving import identity, read_rows, same_definition, write_rows
+from slidefold.live.saving import identity, read_engine, same_definition, write_engine
 from slidefold.live.silence import Silence
 from slidefold.live.status import Status
 from slidefold.live.times import lateness_steps, steps_of
@@ -360,12 +360,12 @@ class Live(Status):
             "finished": self._finished,
             "last": self._last,
             "watermark": None,
-            "schema": None,
+            "sizes": None,
         }
         payload = b""
         if self._engine is not None:
             header["watermark"] = self._engine.watermark
-            header["schema"], payload = write_rows(self._engine.schema, self._engine.kept())
+            header["sizes"], payload = write_engine(self._engine)
         return pack(header, payload)
 
     @classmethod
@@ -391,17 +391,18 @@ class Live(Status):
             )
             restored._late = _within(field(header, "late", int), 0)
             restored._finished, restored._last = _finished(header)
-            if header.get("schema") is not None:
-                schema, kept = read_rows(field(header, "schema", int), payload)
-                watermark = header.get("watermark")
-                if watermark is not None:
-                    watermark = _within(field(header, "watermark", int), OLDEST)
+            watermark = header.get("watermark")
+            if watermark is not None:
+                watermark = _within(field(header, "watermark", int), OLDEST)
+            saved = read_engine(header, payload)
+            if saved is not None:
+                schema, snapshot = saved
                 restored._engine = Engine.rebuild(
-                    definition, schema, restored.emit, restored.id, kept, watermark
+                    definition, schema, restored.emit, restored.id, snapshot, watermark
                 )
                 restored._lateness(restored._engine)
-            elif payload or header.get("watermark") is not None:
-                raise StateError("the bytes hold rows or a watermark without a schema")
+            elif watermark is not None:
+                raise StateError("the bytes hold a watermark without a schema")
         return restored
 
     def _started(self, schema: Any) -> Engine:
