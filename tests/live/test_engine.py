@@ -222,3 +222,31 @@ def test_columns_that_are_converted_for_an_operator() -> None:
     live = definition.live(lateness=0)
     found = [live.feed(table.slice(at, 2)) for at in range(0, 6, 2)]
     assert_rows(pa.concat_tables([*found, live.finish()]), definition.run(table))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_late_row_before_the_first_of_its_window(size: int) -> None:
+    """At the end of one leaf, where the window had begun with the next leaf: it was left out."""
+    schema = pa.schema({"t": pa.int64(), "x": pa.int64(), "s": pa.string()})
+    window = sf.time(9)
+    definition = sf.rolling(
+        on="t",
+        total=sf.sum("x").over(window),
+        text=sf.concat("s").over(window),
+        middle=sf.median("x").over(window),
+        earlier=sf.sum("x").over(sf.time(9, delay=1)),
+        rows=sf.sum("x").over(200),  # so that a key has several leaves
+    )
+    live = definition.live(lateness=50, emit="arrival", schema=schema)
+    # Three rows each: the first alone in its window, one late before it, one after it.
+    times = [20 * i + shift for i in range(150) for shift in (0, -4, 2)][size - 1 :]
+    known: list[Any] = []
+    for start in range(0, len(times), size):
+        numbers = range(start, min(start + size, len(times)))
+        rows = [{"t": times[i], "x": i, "s": chr(97 + i % 26)} for i in numbers]
+        known.append(pa.Table.from_pylist(rows, schema))
+        found = live.feed(known[-1])
+        live._engine.native.core.check()  # type: ignore[union-attr]
+        run = definition.run(pa.concat_tables(known)).to_pylist()
+        expected = [row for row in run if row["x"] in numbers]
+        assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, expected))
