@@ -39,9 +39,9 @@ class Counted(sf.Fold):
 
 
 WINDOWS: dict[str, Any] = {
-    "time": lambda held: sf.time(held),
+    "time": sf.time,
     "delay": lambda held: sf.time(held, delay=20),
-    "rows": lambda held: sf.rows(held),
+    "rows": sf.rows,
     "delta": lambda held: sf.delta(held, on="x"),
     "session": lambda held: sf.session(5),
     "punctuated": lambda held: sf.punctuated("mark"),

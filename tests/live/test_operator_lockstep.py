@@ -93,7 +93,7 @@ def defined(case: Case, emit: str) -> tuple[sf.Rolling, Any]:
     if not case.grows and not case.own and emit != "every":
         columns["ever"] = made.over(sf.lifetime())
     columns["trap"] = Trapped("id").over(sf.time(9))
-    every = {"every": sf.time(4)} if emit == "every" else {}
+    every: dict[str, Any] = {"every": sf.time(4)} if emit == "every" else {}
     definition = sf.rolling(on="t", by="k", order="id", columns=columns, **every)
     for kind in KINDS:
         schema = SCHEMA.append(pa.field("x", kind))
@@ -129,7 +129,7 @@ class Judge:
     def key(self, row: dict[str, Any]) -> Any:
         return (row["k"], row["window_end"]) if self.emit == "every" else row["id"]
 
-    def step(self, accepted: Any, emitted: Any, watermark: int | None) -> None:
+    def step(self, accepted: Any, emitted: Any, watermark: Any) -> None:
         """Check what came out of a step, and what has come out in all."""
         fresh = {}
         for row in emitted.to_pylist():

@@ -23,8 +23,7 @@ from slidefold.live.keyed_columns import keys_in, times_in, values_in
 from slidefold.live.keyed_states import rows_of_states
 from slidefold.live.lateness import NEWEST, OLDEST, times_of
 from slidefold.live.native import capsule
-from slidefold.live.saving import read_engine, write_engine
-from slidefold.live.snapshot import Snapshot
+from slidefold.live.snapshot import Snapshot, read_snapshot, write_snapshot
 from slidefold.live.times import lateness_steps, steps_of, value_of
 from slidefold.live.turn import Turn, in_turn
 from slidefold.state import (
@@ -250,7 +249,7 @@ class KeyedWindows:
         rows: dict[str, Any] = {"late": self._late, "watermark": self._first, "sizes": None}
         payload, engine = b"", self._engine
         if engine is not None:
-            rows["sizes"], payload = write_engine(engine)
+            rows["sizes"], payload = write_snapshot(engine.schema, engine.snapshot())
             rows["watermark"] = engine.watermark
         header = {
             "kind": self._kind(),
@@ -311,7 +310,7 @@ class KeyedWindows:
             self._late = field(saved, "late", int)
             if self._late < 0:
                 raise StateError("the header of the bytes has no valid late")
-            held = read_engine(saved, payload)
+            held = read_snapshot(saved, payload)
         if held is None:
             self._first = watermark
             return

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidefold.errors import StateError
+from slidefold.state import field
 
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream of Arrow
 _NAMES = ("rows", "last", "past")
@@ -90,6 +91,32 @@ def _read(name: str, data: bytes) -> Any:
     if not whole:
         raise StateError(f"the {_CALLED[name]} in the bytes do not end where their bytes end")
     return table
+
+
+def write_snapshot(schema: Any, snapshot: Snapshot) -> tuple[dict[str, int], bytes]:
+    """Return the sizes of a schema and a snapshot, and both as bytes."""
+    head = schema.serialize().to_pybytes()
+    sizes, data = snapshot.to_bytes()
+    return {"schema": len(head), **sizes}, head + data
+
+
+def read_snapshot(header: dict[str, Any], payload: bytes) -> tuple[Any, Snapshot] | None:
+    """Return the schema and the snapshot that `write_snapshot` wrote; None without rows."""
+    # In format 1 only the size of the schema was written.
+    sizes = header.get("sizes")
+    size = header.get("schema") if sizes is None else field(header, "sizes", dict).get("schema")
+    if size is None and sizes is None:
+        if payload:
+            raise StateError("the bytes hold rows without a schema")
+        return None
+    if type(size) is not int or not 0 <= size <= len(payload):
+        raise StateError("the header of the bytes has no valid schema")
+    try:
+        saved = pa.ipc.read_schema(pa.py_buffer(payload[:size]))
+        schema = pa.schema(list(saved), saved.metadata)  # in the byte order of this machine
+    except (pa.ArrowException, OSError, ValueError, TypeError):
+        raise StateError("the schema in the bytes cannot be read") from None
+    return schema, Snapshot.from_bytes(sizes, payload[size:])
 
 
 def require_last(last: Any, like: Any, rows: int | None = None) -> Any:
