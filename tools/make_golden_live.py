@@ -28,6 +28,14 @@ COLUMNS: dict[str, Any] = {
 }
 EVERY: dict[str, Any] = {"on": "t", "by": "k", "every": sf.time(5), "columns": COLUMNS}
 PER_ROW: dict[str, Any] = {"on": "t", "by": "k", "columns": COLUMNS}
+FOREVER = {**PER_ROW, "columns": {**COLUMNS, "ever": sf.max_by("word", "x").over(sf.lifetime())}}
+SLICED = {
+    **EVERY,
+    "columns": {
+        "total": sf.sum("x").over(sf.time(15)),
+        "top": sf.max_by("word", "x").over(sf.time(10)),
+    },
+}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "final": (PER_ROW, {"late": "side"}),
     "arrival": (PER_ROW, {"emit": "arrival"}),
@@ -35,6 +43,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "change": (PER_ROW, {"emit": "change"}),
     "every": (EVERY, {}),
     "revise_every": (EVERY, {"emit": "revise"}),
+    "lifetime": (FOREVER, {"emit": "arrival"}),
+    "lifetime_change": (FOREVER, {"emit": "change"}),
+    "slices": (SLICED, {}),
+    "slices_change": (SLICED, {"emit": "change"}),
 }
 
 
@@ -49,6 +61,7 @@ def batch(first: int, *times: int | None) -> Any:
 
 
 BEFORE = batch(0, 3, 5, 4, 9, 12, 11, 10), batch(7, 14, 13, None, 2, 16)
+MANY = (batch(100, *(i // 20 for i in range(240))), *BEFORE)  # enough to become slices
 AFTER = batch(12, 15, 12, 20, 13, 14)
 
 
@@ -61,9 +74,14 @@ def golden(name: str) -> bytes:
     """Return the bytes of a live run after the first rows."""
     definition, options = CASES[name]
     live = sf.rolling(**definition).live(lateness=6, **options)
-    for rows in BEFORE:
+    for rows in before(name):
         live.feed(rows)
     return live.to_bytes()
+
+
+def before(name: str) -> tuple[Any, ...]:
+    """Return the rows that a live run was fed before it was saved."""
+    return MANY if "slices" in name else BEFORE
 
 
 def main(folder: Path) -> None:

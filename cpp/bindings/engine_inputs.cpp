@@ -49,7 +49,10 @@ Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
     if (!PyUnicode_Check(value)) refuse(input, "a string", value);
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(value, &size);
-    if (text == nullptr) throw nb::python_error();
+    if (text == nullptr) {
+      PyErr_Clear();
+      refuse(input, "a string without lone surrogates", value);
+    }
     return pool.add({text, static_cast<std::size_t>(size)});
   }
   if (type.kind == Kind::kReal) {

@@ -147,6 +147,7 @@ def test_include_counts_the_row_itself_and_stores_nothing() -> None:
         ({"t": 1, "k": 5, "x": 1.0}, sf.errors.ValueTypeError, "'k' must be (a )?string, got 5"),
         ({"t": 1, "k": "a", "x": "1"}, sf.errors.ValueTypeError, "'x' must be .*, got '1'"),
         ({"t": 2**70, "k": "a", "x": 1.0}, sf.errors.ValueTypeError, "'t' must be .*int"),
+        ({"t": 1, "k": "\ud800", "x": 1.0}, sf.errors.ValueTypeError, "'k' must be .*string"),
         ((1, "a"), sf.errors.ColumnError, r"must have 3 values \(t, k, x\), got 2"),
         ([1, "a", 1.0], sf.errors.ValueTypeError, "must be a dict or a tuple"),
     ],
@@ -313,3 +314,24 @@ def test_questions_at_the_watermark_see_what_their_windows_hold(closed: str) -> 
         (expected,) = definition.run(events, at=pa.table({"t": [at]})).to_pylist()
         assert live.watermark == at
         assert {"t": at, **live.ask({"t": at})} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("note", 5), ("note", "\ud800"), ("tags", ["q"]), ("tags", 5), ("x", Decimal("1.5"))],
+)
+@pytest.mark.parametrize("emit", ["final", "change"])
+def test_a_waiting_event_makes_a_row(emit: str, name: str, value: Any) -> None:
+    """A field that nothing reads was not looked at, and the run could not be saved after it."""
+    kinds = {"t": pa.int64(), "x": pa.float64(), "note": pa.string(), "tags": pa.list_(pa.int64())}
+    live = sf.rolling(on="t", s=sf.sum("x").over(T(9))).live(
+        lateness=5, emit=emit, schema=pa.schema(kinds)
+    )
+    event = {"t": 1, "x": 1.0, "note": "d\u00e9", "tags": [1]}
+    live.push(event)
+    before = live.to_bytes()
+    with pytest.raises(sf.errors.ValueTypeError, match=f"the field '{name}' must be"):
+        live.push({**event, name: value})
+    event["tags"].append("q")  # type: ignore[attr-defined]
+    assert live.to_bytes() == before
+    assert live.finish().num_rows == 1

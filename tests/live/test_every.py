@@ -86,7 +86,7 @@ def test_final_results_are_those_of_a_run(definition: sf.Rolling, seed: int, reb
         accepted.append(rows)
         found.append(engine.take(rows, watermark))
         if rebuilt:
-            kept = engine.kept().select(SCHEMA.names)
+            kept = engine.snapshot()
             horizon = engine.horizon(watermark)
             engine = Engine.rebuild(definition, SCHEMA, "final", (), kept, watermark, horizon)
     found.append(engine.take(SCHEMA.empty_table(), END))

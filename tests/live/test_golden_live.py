@@ -12,7 +12,7 @@ import pytest
 
 import slidefold as sf
 from slidefold.state import FORMAT
-from tools.make_golden_live import BEFORE, CASES, answers, golden
+from tools.make_golden_live import CASES, answers, before, golden
 
 FOLDER = Path(__file__).parents[1] / "golden" / "live"
 FILES = sorted(FOLDER.glob("v*/*.bin"))
@@ -33,7 +33,7 @@ def _sorted(batches: list[list[dict[str, Any]]]) -> list[list[str]]:
 def test_as_if_it_had_never_been_saved(name: str) -> None:
     definition, options = CASES[name]
     live = sf.rolling(**definition).live(lateness=6, **options)
-    for rows in BEFORE:
+    for rows in before(name):
         live.feed(rows)
     again = sf.Live.from_bytes(golden(name), sf.rolling(**definition))
     assert (again.late, again.pending, again.watermark) == (live.late, live.pending, live.watermark)

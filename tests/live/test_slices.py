@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 import slidefold as sf
 from slidefold.errors import StateError
 from slidefold.live.engine import Engine
-from slidefold.live.metadata import read_past, write_past
 
 SCHEMA = pa.schema(
     {"t": pa.int64(), "k": pa.string(), "n": pa.int64(), "x": pa.float64(), "city": pa.string()}
@@ -108,7 +108,7 @@ def test_final_results_are_those_of_a_run(beside: str, rebuilt: bool, fill: bool
         engine.native.core.check()
         slices = max(slices, engine.native.core.slices)
         if rebuilt:
-            kept, horizon = engine.kept(), engine.horizon(watermark)
+            kept, horizon = engine.snapshot(), engine.horizon(watermark)
             engine = Engine.rebuild(definition, SCHEMA, "final", (), kept, watermark, horizon)
     found.append(engine.take(SCHEMA.empty_table(), END))
     expected = definition.run(pa.concat_tables(accepted))
@@ -130,7 +130,7 @@ def test_other_emits_end_as_a_run_does(emit: str) -> None:
             last[row["k"], row["window_end"]] = tuple(map(plain, row.values()))
         engine.native.core.check()
         slices = max(slices, engine.native.core.slices)
-        engine = Engine.rebuild(definition, SCHEMA, emit, (), engine.kept(), watermark)
+        engine = Engine.rebuild(definition, SCHEMA, emit, (), engine.snapshot(), watermark)
     expected = definition.run(pa.concat_tables(accepted)).sort_by([("window_end", "ascending")])
     for row in expected.to_pylist():
         values = tuple(map(plain, row.values()))
@@ -233,8 +233,8 @@ def test_foreign_slices_are_refused() -> None:
     definition = definition_of("folds")
     engine = Engine(definition, SCHEMA)
     engine.take(rows_of(9), 1000)
-    kept = engine.kept()
-    past = read_past(kept.schema.metadata)
+    kept = engine.snapshot()
+    past = kept.past
     assert past is not None
     states = past["states"].to_pylist()
     damaged = [
@@ -246,6 +246,6 @@ def test_foreign_slices_are_refused() -> None:
     for column in damaged:
         at = past.column_names.index("states")
         other = past.set_column(at, past.schema.field(at), pa.array(column, pa.large_binary()))
-        bad = kept.replace_schema_metadata(write_past(other, kept.schema.metadata))
+        bad = replace(kept, past=other)
         with pytest.raises(StateError):
             Engine.rebuild(definition, SCHEMA, "final", (), bad, 1000)

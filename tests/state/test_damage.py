@@ -84,8 +84,8 @@ class TestAccidents:
         data = small()
         with refused(StateError, "not a state saved by slidefold"):
             DabaLite.from_bytes(b"PAR1" + data)
-        with refused(StateError, "format 2", "newer"):
-            DabaLite.from_bytes(sealed(*opened(data), version=2))
+        with refused(StateError, "format 3", "newer"):
+            DabaLite.from_bytes(sealed(*opened(data), version=3))
         with refused(StateError, "format 0"):
             DabaLite.from_bytes(sealed(*opened(data), version=0))
         with refused(StateError, "checksum"):

@@ -11,12 +11,14 @@ from typing import Any
 START = Struct("<10sHIQ")  # magic, format, length of the header, length of the payload
 MAGIC = b"slidefold\x1a"
 DIGEST = 16
+FORMAT = 2
 
 
 def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
     """Take header and payload out of bytes that are all right."""
     magic, version, header_size, payload_size = START.unpack_from(data)
-    assert (magic, version) == (MAGIC, 1)
+    assert magic == MAGIC
+    assert 1 <= version <= FORMAT
     header, payload = data[START.size :][:header_size], data[START.size + header_size : -DIGEST]
     assert len(payload) == payload_size
     return json.loads(header), payload
@@ -27,7 +29,7 @@ def spelled(header: Any) -> bytes:
     return json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
 
 
-def sealed(header: Any, payload: bytes, version: int = 1) -> bytes:
+def sealed(header: Any, payload: bytes, version: int = FORMAT) -> bytes:
     """Put header and payload into an envelope whose checksum is right, whatever is in them."""
     text: bytes = header if isinstance(header, bytes) else spelled(header)
     body = START.pack(MAGIC, version, len(text), len(payload)) + text + payload

@@ -9,7 +9,6 @@ import pyarrow as pa
 from slidefold.definition.rolling import Rolling
 from slidefold.live.changes import changed_results, last_columns
 from slidefold.live.lateness import times_of
-from slidefold.live.metadata import require_side
 from slidefold.live.native import Emitted, Native, nothing_to_settle
 from slidefold.live.program import Program, restored
 from slidefold.live.revisions import (
@@ -17,6 +16,7 @@ from slidefold.live.revisions import (
     newer_ends,
 )
 from slidefold.live.row_modes import LastResults
+from slidefold.live.snapshot import require_last
 
 
 class NativeEnds(Native):
@@ -119,13 +119,13 @@ class NativeRevisedEnds(NativeEnds):
         """Return None, because no row waits."""
         return None
 
-    def side(self) -> Any:
+    def last_results(self) -> Any:
         """Return the last results, which cannot be computed from the rows."""
         return self.results
 
-    def fill_side(self, side: Any) -> None:
+    def fill_last(self, last: Any) -> None:
         """Set the last results."""
-        self.results = require_side(side, self.results)
+        self.results = require_last(last, self.results)
 
     @property
     def nbytes(self) -> int:

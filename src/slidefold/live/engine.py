@@ -20,18 +20,11 @@ from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.end_modes import ENDS
 from slidefold.live.lateness import judge, past_rows
-from slidefold.live.metadata import (
-    Side,
-    has_null,
-    read_past,
-    read_side,
-    write_past,
-    write_side,
-)
 from slidefold.live.native import Native, capsule
 from slidefold.live.program import compile_program
 from slidefold.live.revisions import REVISION
 from slidefold.live.row_modes import MODES
+from slidefold.live.snapshot import Snapshot, has_null
 
 EMITS = ("final", "arrival", "revise", "change")
 
@@ -102,37 +95,32 @@ class Engine:
         schema: Any,
         emit: str,
         id: Sequence[str],
-        kept: Any,
+        snapshot: Snapshot,
         watermark: int | None,
         horizon: int | None = None,
         *,
         counts_overflows: bool = False,
         slices: bool = True,
     ) -> Engine:
-        """Rebuild an engine from the rows that another engine returned from `kept`.
+        """Rebuild an engine from the snapshot of another engine and its watermark.
 
-        `kept` may also hold older rows; then pass that engine's `horizon`, and rows up to it are
-        left out. Rows that were taken after `kept` may follow. They are folded as one batch. For
-        "revise" it is better to `take` those batches one by one, because revisions count batches.
+        The snapshot may also hold older rows; then pass that engine's `horizon`, and rows up to it
+        are left out.
         """
         engine = cls(definition, schema, emit, id, counts_overflows=counts_overflows, slices=slices)
-        rows = engine.read(kept)
+        rows = engine.read(snapshot.rows)
         gone = past_rows(rows, definition.on, horizon)
         if gone.any():
             rows = rows.filter(pa.array(~gone))
         native = engine.native
-        past = read_past(kept.schema.metadata)
-        if past is not None:
-            native.fill_past(past)
-        if not native.sided:
-            native.fill(rows, watermark)
+        if snapshot.past is not None:
+            native.fill_past(snapshot.past)
+        if native.sided and snapshot.last is None:
+            native.take(rows, watermark)
             return engine
-        saved = read_side(kept.schema.metadata)
-        if saved is not None:
-            native.fill(rows.slice(0, saved.rows), saved.watermark)
-            native.fill_side(saved.table)
-            rows = rows.slice(saved.rows)
-        native.take(rows, watermark)
+        native.fill(rows, watermark)
+        if native.sided:
+            native.fill_last(snapshot.last)
         return engine
 
     @property
@@ -244,20 +232,14 @@ class Engine:
         """
         return self.native.next_due()
 
-    def kept(self) -> Any:
-        """Return the rows that are still needed, for `rebuild`.
+    def snapshot(self) -> Snapshot:
+        """Return what `rebuild` needs: the rows that are still needed, last results, and states.
 
-        Columns that the definition does not use are null in rows that have been emitted. The
-        metadata holds the last results of "revise" and "change", and what is kept of older rows.
+        Columns that the definition does not use are null in rows that have been emitted.
         """
-        rows = self.native.kept()
-        if self.native.sided:
-            side = Side(self.native.side(), len(rows), self.watermark)
-            rows = rows.replace_schema_metadata(write_side(side, rows.schema.metadata))
-        if self.native.has_past:
-            past = write_past(self.native.past(), rows.schema.metadata)
-            rows = rows.replace_schema_metadata(past)
-        return rows
+        native, rows = self.native, self.native.kept()
+        last = native.last_results() if native.sided else None
+        return Snapshot(rows, last, native.past() if native.has_past else None)
 
     def takes(self, schema: Any) -> bool:
         """Tell whether rows of this schema are in the form that is kept already."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from operator import index
 from typing import Any
 
@@ -23,6 +24,7 @@ from slidefold.live.program import is_plain
 from slidefold.live.row_modes import NativeArrival, NativeFinal
 from slidefold.live.times import value_of
 
+_PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str}
 LATE_ROW = object()  # stands for the result of a late row
 
 
@@ -51,6 +53,8 @@ class Events:
         self.definition, self.engine, self.emit = definition, engine, emit
         self.names = list(engine.schema.names)
         self.known = frozenset(self.names)
+        # Objects of these types need not be converted to see that they fit.
+        self.columns = [(field, _PLAIN.get(field.type)) for field in engine.schema]
         native = engine.native
         self.inputs: tuple[str, ...] = native.program.inputs
         # Values of other types take the way of tables.
@@ -122,8 +126,7 @@ class Events:
             elif not final:
                 found = self._results([row] if numbers else [])
             else:
-                # The caller may change its event later, so that what waits is a copy.
-                mine = dict(row)
+                mine = self._waiting(row)
                 known = native.carried.row
                 rows = [mine if number == first else known(number) for number in numbers]
                 found = self._results(rows)
@@ -147,6 +150,22 @@ class Events:
         if late:
             return LATE_ROW
         return found[0] if isinstance(native, NativeArrival) else found
+
+    def _waiting(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return an event to keep: a copy, because the caller may change its own.
+
+        It becomes a row of a table later, at the latest when the run is saved, so raise an error
+        now for a value that does not fit its column, also if nothing else reads it.
+        """
+        kept = dict(row)
+        for field, plain in self.columns:
+            value = kept[field.name]
+            if value is None or (type(value) is plain and _fits(value)):
+                continue
+            _array(field, [value])
+            if pa.types.is_nested(field.type):
+                kept[field.name] = deepcopy(value)
+        return kept
 
     def _results(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the results of the last native call, which answered these rows."""
@@ -185,19 +204,9 @@ class Events:
 
     def _table(self, rows: Sequence[Mapping[str, Any]]) -> Any:
         """Return events as a table of the engine's schema; an error names the field."""
-        columns = []
-        for field in self.engine.schema:
-            values = [row.get(field.name) for row in rows]
-            try:
-                if pa.types.is_integer(field.type):  # Arrow would cut off fractions
-                    values = [None if value is None else index(value) for value in values]
-                columns.append(pa.array(values, field.type))
-            except (pa.ArrowException, TypeError, ValueError, OverflowError):
-                wrong = next(v for v in values if v is not None)
-                raise ValueTypeError(
-                    f"the field {field.name!r} must be {field.type}, got {wrong!r}"
-                ) from None
-        return pa.table(columns, schema=self.engine.schema)
+        schema = self.engine.schema
+        columns = [_array(field, [row.get(field.name) for row in rows]) for field in schema]
+        return pa.table(columns, schema=schema)
 
     # ---- questions
 
@@ -276,6 +285,26 @@ class Events:
         if missing is not None:
             raise ColumnError(f"a question must have the column {missing!r}")
         return row
+
+
+def _array(field: Any, values: list[Any]) -> Any:
+    """Return values as an array; an error names the field."""
+    try:
+        if pa.types.is_integer(field.type):  # Arrow would cut off fractions
+            values = [None if value is None else index(value) for value in values]
+        return pa.array(values, field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        wrong = next(v for v in values if v is not None)
+        raise ValueTypeError(
+            f"the field {field.name!r} must be {field.type}, got {wrong!r}"
+        ) from None
+
+
+def _fits(value: Any) -> bool:
+    """Tell whether a value of the Python type of a column certainly fits in it."""
+    if type(value) is str:
+        return value.isascii()  # others may have lone surrogates
+    return type(value) is not int or -(2**63) <= value < 2**63
 
 
 def _reads(kind: Any) -> bool:

@@ -23,7 +23,7 @@ from slidefold.live.keyed_columns import keys_in, times_in, values_in
 from slidefold.live.keyed_states import rows_of_states
 from slidefold.live.lateness import NEWEST, OLDEST, times_of
 from slidefold.live.native import capsule
-from slidefold.live.saving import read_rows, write_rows
+from slidefold.live.snapshot import Snapshot, read_snapshot, write_snapshot
 from slidefold.live.times import lateness_steps, steps_of, value_of
 from slidefold.live.turn import Turn, in_turn
 from slidefold.state import (
@@ -160,7 +160,7 @@ class KeyedWindows:
     def keys(self) -> list[Any]:
         """List the keys that have rows."""
         engine = self._engine
-        return [] if engine is None else engine.kept()["key"].unique().to_pylist()
+        return [] if engine is None else engine.native.kept()["key"].unique().to_pylist()
 
     @property
     @in_turn
@@ -246,10 +246,10 @@ class KeyedWindows:
     @in_turn
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes for `from_bytes`."""
-        rows: dict[str, Any] = {"late": self._late, "watermark": self._first, "schema": None}
+        rows: dict[str, Any] = {"late": self._late, "watermark": self._first, "sizes": None}
         payload, engine = b"", self._engine
         if engine is not None:
-            rows["schema"], payload = write_rows(engine.schema, engine.kept())
+            rows["sizes"], payload = write_snapshot(engine.schema, engine.snapshot())
             rows["watermark"] = engine.watermark
         header = {
             "kind": self._kind(),
@@ -302,7 +302,7 @@ class KeyedWindows:
         saved = self.__dict__.pop("_saved")
         if saved is None:  # states of each time, as earlier versions kept them
             rows, watermark, self._late = rows_of_states(self.operator, self._time, payload)
-            schema = None if rows is None else rows.schema
+            held = None if rows is None else (rows.schema, Snapshot(rows))
         else:
             watermark = saved.get("watermark")
             if watermark is not None and not OLDEST <= field(saved, "watermark", int) <= NEWEST:
@@ -310,18 +310,15 @@ class KeyedWindows:
             self._late = field(saved, "late", int)
             if self._late < 0:
                 raise StateError("the header of the bytes has no valid late")
-            schema = None
-            if saved.get("schema") is not None:
-                schema, rows = read_rows(field(saved, "schema", int), payload)
-            elif payload:
-                raise StateError("the bytes hold rows without a schema")
-        if schema is None:
+            held = read_snapshot(saved, payload)
+        if held is None:
             self._first = watermark
             return
+        schema, snapshot = held
         if schema.names[:2] != ["key", "time"] or schema.field("time").type != self._time:
             raise StateError("the rows in the bytes have other columns")
         definition = self._definition(schema.names[2:])
-        self._engine = Engine.rebuild(definition, schema, "arrival", (), rows, watermark)
+        self._engine = Engine.rebuild(definition, schema, "arrival", (), snapshot, watermark)
 
 
 def _answers(engine: Engine, rows: Any, watermark: int | None) -> tuple[Any, int]:

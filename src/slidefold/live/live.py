@@ -11,32 +11,15 @@ from slidefold.columns.compute import filled_columns
 from slidefold.columns.sources import ArrowSource, Source, source_of
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Given, counted, lateness_of
-from slidefold.errors import (
-    ColumnError,
-    DataError,
-    DefinitionError,
-    StateError,
-    ValueTypeError,
-)
+from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError
 from slidefold.live.engine import Engine, check_emit
 from slidefold.live.events import LATE_ROW, Events, schema_of_row
-from slidefold.live.lateness import NEWEST, OLDEST, REASON, TOO_LATE, judge
+from slidefold.live.lateness import NEWEST, REASON, TOO_LATE, judge
 from slidefold.live.revisions import REVISION
-from slidefold.live.saving import identity, read_rows, same_definition, write_rows
+from slidefold.live.saving import Saved
 from slidefold.live.silence import Silence
-from slidefold.live.status import Status
 from slidefold.live.times import lateness_steps, steps_of
 from slidefold.live.turn import Turn, in_turn
-from slidefold.state import (
-    Known,
-    Operators,
-    field,
-    length_from,
-    length_header,
-    pack,
-    refusing,
-    unpack,
-)
 
 if TYPE_CHECKING:
     from slidefold.definition.frames import ArrowStream, Frame, Instant
@@ -52,7 +35,7 @@ _FINISHED = (
 FLAG = "late"
 
 
-class Live(Status):
+class Live(Saved):
     """Run a definition over rows that arrive in any order, up to a lateness. Created by `live`.
 
     >>> import slidefold as sf
@@ -346,64 +329,6 @@ class Live(Status):
         self._finished, self._last, self._core = True, last, None
         return due
 
-    @in_turn
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes for `from_bytes`."""
-        header: dict[str, Any] = {
-            "kind": type(self).__name__,
-            **identity(self.definition),
-            "lateness": length_header(self.lateness),
-            "emit": self.emit,
-            "on_late": self._late_mode,
-            "id": list(self.id),
-            "late": self._late,
-            "finished": self._finished,
-            "last": self._last,
-            "watermark": None,
-            "schema": None,
-        }
-        payload = b""
-        if self._engine is not None:
-            header["watermark"] = self._engine.watermark
-            header["schema"], payload = write_rows(self._engine.schema, self._engine.kept())
-        return pack(header, payload)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes, definition: Rolling | None = None, *, operators: Operators = ()
-    ) -> Live:
-        """Restore a live run from its saved state; it returns Arrow tables until it is fed again.
-
-        If `definition` is given, it must match the saved one. Bytes never import anything: without
-        `definition`, a user operator must be in a module that is already imported, or in the list
-        `operators`.
-        """
-        known = Known(operators)
-        header, payload = unpack(data, cls.__name__)
-        with refusing(cls.__name__):
-            definition = same_definition(header, definition, known)
-            restored = cls(
-                definition,
-                lateness=length_from(header.get("lateness")),
-                emit=field(header, "emit", str),
-                late=field(header, "on_late", str),
-                id=field(header, "id", list),
-            )
-            restored._late = _within(field(header, "late", int), 0)
-            restored._finished, restored._last = _finished(header)
-            if header.get("schema") is not None:
-                schema, kept = read_rows(field(header, "schema", int), payload)
-                watermark = header.get("watermark")
-                if watermark is not None:
-                    watermark = _within(field(header, "watermark", int), OLDEST)
-                restored._engine = Engine.rebuild(
-                    definition, schema, restored.emit, restored.id, kept, watermark
-                )
-                restored._lateness(restored._engine)
-            elif payload or header.get("watermark") is not None:
-                raise StateError("the bytes hold rows or a watermark without a schema")
-        return restored
-
     def _started(self, schema: Any) -> Engine:
         """Create the engine for rows of this schema; raise an error if it does not fit."""
         if self._late_mode == "side":
@@ -447,23 +372,6 @@ class Live(Status):
                 ]
                 due = pa.concat_tables([due, pa.table(columns, schema=due.schema)])
         return self._table_of(due)
-
-
-def _finished(header: dict[str, Any]) -> tuple[bool, int | None]:
-    """Read from a header whether a run is finished, and its last time."""
-    if "finished" not in header:  # in older states, finish() set the watermark to the maximum
-        return header.get("watermark") == NEWEST, None
-    last = header.get("last")
-    if last is not None and not OLDEST <= field(header, "last", int) <= NEWEST:
-        raise StateError("the header of the bytes has no valid last")
-    return field(header, "finished", bool), last
-
-
-def _within(number: int, least: int) -> int:
-    """Return a number from a header; raise StateError unless it fits in 64 bits."""
-    if not least <= number <= NEWEST:
-        raise StateError("a number in the header of the bytes is too small or too large")
-    return number
 
 
 def _shown(late: Any) -> str:

@@ -33,7 +33,7 @@ class Native:
     """The core with a compiled definition, and what all modes have in common."""
 
     waits = False  # whether results are those of rows that were accepted earlier
-    sided = False  # whether a saved state needs more than rows: `side` and `fill_side`
+    sided = False  # whether a saved state needs more than rows: `last_results` and `fill_last`
     result: Any = None  # the schema of results, once it is known
 
     def __init__(self, definition: Rolling, empty: Any, program: Program) -> None:
@@ -232,12 +232,12 @@ class Native:
             columns.append(restored(field.type, batch.column(at)))
         return pa.table(columns, schema=self.empty.schema)
 
-    def side(self) -> Any:
+    def last_results(self) -> Any:
         """Return the results that cannot be computed from the rows."""
         raise NotImplementedError
 
-    def fill_side(self, side: Any) -> None:
-        """Set the results that `side` returned."""
+    def fill_last(self, last: Any) -> None:
+        """Set the results that `last_results` returned."""
         raise NotImplementedError
 
     @property
@@ -259,7 +259,7 @@ class Native:
         """Set what keys keep of rows that have gone."""
         like = self.past().schema
         if past.schema != like:
-            raise StateError("the states in the saved rows do not match this definition")
+            raise StateError("the states in the bytes do not match this definition")
         self.core.fill_past(capsule(past))
 
     def features(self, found: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.live.changes import changed_results, last_columns, peer_order
 from slidefold.live.lateness import times_of
-from slidefold.live.metadata import require_side
 from slidefold.live.native import Emitted, Native, nothing_to_settle
 from slidefold.live.program import Program
 from slidefold.live.revisions import (
@@ -25,6 +24,7 @@ from slidefold.live.revisions import (
     newer_results,
     numbers_of,
 )
+from slidefold.live.snapshot import require_last
 
 
 class NativeFinal(Native):
@@ -84,13 +84,13 @@ class LastResults(Native):
         """Return None, because the last result of an idle key may come from a row of any age."""
         return None
 
-    def side(self) -> Any:
+    def last_results(self) -> Any:
         """Return the last results, which cannot be computed from the rows."""
         return self.last
 
-    def fill_side(self, side: Any) -> None:
+    def fill_last(self, last: Any) -> None:
         """Set the last results."""
-        self.last = require_side(side, self.last)
+        self.last = require_last(last, self.last)
 
     @property
     def nbytes(self) -> int:
@@ -203,14 +203,14 @@ class NativeRevise(Native):
         """Return None, because no row waits."""
         return None
 
-    def side(self) -> Any:
+    def last_results(self) -> Any:
         """Return the last results of pending rows, in row order."""
         return self.results.drop_columns([NUMBER])
 
-    def fill_side(self, side: Any) -> None:
+    def fill_last(self, last: Any) -> None:
         """Set the last results of the pending rows."""
-        side = require_side(side, self.side(), len(self.pending))
-        self.results = side.add_column(0, NUMBER, self.pending[NUMBER])
+        last = require_last(last, self.last_results(), len(self.pending))
+        self.results = last.add_column(0, NUMBER, self.pending[NUMBER])
 
     @property
     def nbytes(self) -> int:

@@ -1,148 +1,113 @@
-"""Write and read the state of a live run: its definition, and its rows as an Arrow stream.
-
-The states inside of the engine are not saved, but made again when they are needed. Rows must be
-saved in any case, because they leave windows one by one, so states would only add bytes. The gain
-would be small: 10^6 rows of 100 keys take 24 bytes each and 0.14 s to load (`emit="arrival"`),
-and the first batch afterwards takes 3 ms longer for a sum, 20 ms for six features and 120 ms for a
-median. Lifetime windows are the exception: their rows are gone, so their states are saved.
-"""
+"""The state of a live run as bytes."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Self
 
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
-from slidefold.state import Known, field, operator_header
-
-_END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream of Arrow
-
-
-def identity(definition: Rolling) -> dict[str, Any]:
-    """Describe a definition and its operators with their versions."""
-    operators = {name: operator_header(over.operator) for name, over in definition.overs.items()}
-    # The definition is text, because a header sorts its keys and columns have an order.
-    return {"definition": json.dumps(definition.to_dict()), "operators": _plain(operators)}
-
-
-def same_definition(header: dict[str, Any], given: Rolling | None, known: Known) -> Rolling:
-    """Return the definition of a header; `given`, if any, must match it.
-
-    User operators are looked up in `known`.
-    """
-    saved = _parsed(field(header, "definition", str))
-    if given is None:
-        try:
-            given = Rolling.from_dict(_with_operators(saved, known))
-        except StateError:
-            raise
-        except Exception as error:
-            raise StateError(f"the definition in the bytes is invalid: {error}") from None
-    now = identity(given)
-    differs = _differences(saved, json.loads(now["definition"]))
-    if not differs:
-        versions = field(header, "operators", dict)
-        differs = [
-            f"the operator of {name!r} was {_version(versions.get(name))} and is now "
-            f"{_version(own)}"
-            for name, own in now["operators"].items()
-            if versions.get(name) != own
-        ]
-    if differs:
-        raise StateError(
-            f"the bytes were saved with a different definition: {'; '.join(differs[:3])}"
-        )
-    return given
+from slidefold.live.engine import Engine
+from slidefold.live.identity import identity, same_definition
+from slidefold.live.lateness import NEWEST, OLDEST
+from slidefold.live.snapshot import read_snapshot, write_snapshot
+from slidefold.live.status import Status
+from slidefold.live.turn import in_turn
+from slidefold.state import (
+    Known,
+    Operators,
+    field,
+    length_from,
+    length_header,
+    pack,
+    refusing,
+    unpack,
+)
 
 
-def _with_operators(saved: Any, known: Known) -> Any:
-    """Replace the names of user operators, "module:name", by the operators."""
-    if not isinstance(saved, dict):
-        return saved
-    described = {
-        key: _operators_in(value, known) if key in ("columns", "parts", "windows") else value
-        for key, value in saved.items()
-    }
-    name = saved.get("operator")
-    if isinstance(name, str) and ":" in name:
-        module, _, path = name.partition(":")
-        described["operator"] = known.find(module, path)
-    return described
+class Saved(Status):
+    """The part of `Live` that saves and restores it."""
+
+    id: tuple[str, ...]
+    _late_mode: str
+
+    if TYPE_CHECKING:
+
+        def __init__(self, definition: Rolling, **options: Any) -> None: ...
+        def _lateness(self, engine: Engine) -> int: ...
+
+    @in_turn
+    def to_bytes(self) -> bytes:
+        """Return the state as bytes for `from_bytes`."""
+        header: dict[str, Any] = {
+            "kind": type(self).__name__,
+            **identity(self.definition),
+            "lateness": length_header(self.lateness),
+            "emit": self.emit,
+            "on_late": self._late_mode,
+            "id": list(self.id),
+            "late": self._late,
+            "finished": self._finished,
+            "last": self._last,
+            "watermark": None,
+            "sizes": None,
+        }
+        payload = b""
+        if self._engine is not None:
+            engine = self._engine
+            header["watermark"] = engine.watermark
+            header["sizes"], payload = write_snapshot(engine.schema, engine.snapshot())
+        return pack(header, payload)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, definition: Rolling | None = None, *, operators: Operators = ()
+    ) -> Self:
+        """Restore a live run from its saved state; it returns Arrow tables until it is fed again.
+
+        If `definition` is given, it must match the saved one. Bytes never import anything: without
+        `definition`, a user operator must be in a module that is already imported, or in the list
+        `operators`.
+        """
+        known = Known(operators)
+        header, payload = unpack(data, cls.__name__)
+        with refusing(cls.__name__):
+            definition = same_definition(header, definition, known)
+            restored = cls(
+                definition,
+                lateness=length_from(header.get("lateness")),
+                emit=field(header, "emit", str),
+                late=field(header, "on_late", str),
+                id=field(header, "id", list),
+            )
+            restored._late = _within(field(header, "late", int), 0)
+            restored._finished, restored._last = _finished(header)
+            watermark = header.get("watermark")
+            if watermark is not None:
+                watermark = _within(field(header, "watermark", int), OLDEST)
+            saved = read_snapshot(header, payload)
+            if saved is not None:
+                schema, snapshot = saved
+                restored._engine = Engine.rebuild(
+                    definition, schema, restored.emit, restored.id, snapshot, watermark
+                )
+                restored._lateness(restored._engine)
+            elif watermark is not None:
+                raise StateError("the bytes hold a watermark without a schema")
+        return restored
 
 
-def _operators_in(columns: Any, known: Known) -> Any:
-    if not isinstance(columns, dict):
-        return columns
-    return {name: _with_operators(column, known) for name, column in columns.items()}
+def _finished(header: dict[str, Any]) -> tuple[bool, int | None]:
+    """Read from a header whether a run is finished, and its last time."""
+    if "finished" not in header:  # in older states, finish() set the watermark to the maximum
+        return header.get("watermark") == NEWEST, None
+    last = header.get("last")
+    if last is not None and not OLDEST <= field(header, "last", int) <= NEWEST:
+        raise StateError("the header of the bytes has no valid last")
+    return field(header, "finished", bool), last
 
 
-def _differences(saved: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Describe the differences of two definitions, column by column."""
-    differences = [
-        f"{name} was {saved.get(name)!r} and is now {now.get(name)!r}"
-        for name in sorted({*saved, *now} - {"columns"})
-        if saved.get(name) != now.get(name)
-    ]
-    before, after = saved.get("columns"), now["columns"]
-    if not isinstance(before, dict):
-        return [*differences, "it had no columns"]
-    for name in dict.fromkeys([*before, *after]):
-        if name not in after:
-            differences.append(f"the column {name!r} is missing")
-        elif name not in before:
-            differences.append(f"the column {name!r} is new")
-        elif before[name] != after[name]:
-            differences.append(f"the column {name!r} was {before[name]} and is now {after[name]}")
-    if not differences and json.dumps(before) != json.dumps(after):
-        differences.append("its columns are in another order")
-    return differences
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as it looks after a round trip through JSON."""
-    return json.loads(json.dumps(value))
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        saved = json.loads(text)
-    except (ValueError, RecursionError):
-        saved = None
-    if not isinstance(saved, dict):
-        raise StateError("the definition in the bytes cannot be read")
-    return saved
-
-
-def _version(header: Any) -> str:
-    if not isinstance(header, dict):
-        return "unknown"
-    return f"version {header.get('version')} of {header.get('module')}.{header.get('name')}"
-
-
-def write_rows(schema: Any, rows: Any) -> tuple[int, bytes]:
-    """Return the size of the schema in bytes, and the bytes of schema and rows."""
-    head = schema.serialize().to_pybytes()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks())
-    return len(head), head + sink.getvalue().to_pybytes()
-
-
-def read_rows(size: int, payload: bytes) -> tuple[Any, Any]:
-    """Return the schema and the rows that `write_rows` wrote."""
-    try:
-        saved = pa.ipc.read_schema(pa.py_buffer(payload[:size]))
-        schema = pa.schema(list(saved), saved.metadata)  # in the byte order of this machine
-        stream = pa.BufferReader(payload[size:])
-        with pa.ipc.open_stream(stream) as reader:
-            rows = reader.read_all()
-            whole = stream.tell() == stream.size() and payload.endswith(_END)
-        rows.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, TypeError):
-        raise StateError("the rows in the bytes cannot be read") from None
-    if not whole:
-        raise StateError("the rows in the bytes do not end where the bytes end")
-    return schema, rows
+def _within(number: int, least: int) -> int:
+    """Return a number from a header; raise StateError unless it fits in 64 bits."""
+    if not least <= number <= NEWEST:
+        raise StateError("a number in the header of the bytes is too small or too large")
+    return number

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.live.revisions import REVISION
+from slidefold.live.snapshot import Snapshot
 from slidefold.spark.cache import Cache, Cached
 from slidefold.spark.log import Log, Logged
 
@@ -50,8 +51,8 @@ class Engine(Protocol):
     def horizon(self, watermark: int | None) -> int | None:
         """Return the time up to which rows are no longer needed."""
 
-    def kept(self) -> Any:
-        """Return the rows that it still needs."""
+    def snapshot(self) -> Snapshot:
+        """Return what it still needs."""
 
     def next_due(self) -> int | None:
         """Return the watermark at which the next result is ready; None if no row waits."""
@@ -200,10 +201,10 @@ def _compact(log: Log, maker: Maker, engine: Engine, judged: int | None, counts:
     # If the horizon moves with the watermark, eviction removes old entries.
     if log.head.rows <= 2 * engine.rows + maker.slack:
         return
-    kept = engine.kept()
-    if log.head.rows > 2 * kept.num_rows + maker.slack:
+    snapshot = engine.snapshot()
+    if log.head.rows > 2 * snapshot.rows.num_rows + maker.slack:
         counts.compactions += 1
-        counts.log_bytes += log.compact(kept, judged)
+        counts.log_bytes += log.compact(snapshot, judged)
 
 
 def _later(a: int | None, b: int | None) -> int | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from slidefold.definition.rolling import Rolling
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
+from slidefold.live.snapshot import Snapshot
 from slidefold.spark.bucket import SLACK, Maker
 from slidefold.spark.log import Logged
 
@@ -26,13 +27,13 @@ def maker_of(
     def fresh() -> Engine:
         return Engine(definition, schema, emit, id, **how)
 
-    def rebuilt(rows: Any, watermark: int | None, horizon: int | None = None) -> Engine:
-        return Engine.rebuild(definition, schema, emit, id, rows, watermark, horizon, **how)
+    def rebuilt(held: Snapshot, watermark: int | None, horizon: int | None = None) -> Engine:
+        return Engine.rebuild(definition, schema, emit, id, held, watermark, horizon, **how)
 
     def at_once(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
         tables = [entry.rows.replace_schema_metadata(None) for entry in logged]
         kept = pa.concat_tables([schema.empty_table().replace_schema_metadata(None), *tables])
-        return rebuilt(kept, emitted, horizon)
+        return rebuilt(Snapshot(kept), emitted, horizon)
 
     def one_by_one(logged: list[Logged], emitted: int | None, horizon: int | None) -> Engine:
         engine = fresh()
@@ -41,8 +42,8 @@ def maker_of(
         if history:
             engine.begin(pa.concat_tables(history), logged[0].judged)
         for entry in logged[len(history) :]:
-            if entry.snapshot:
-                engine = rebuilt(entry.rows, entry.judged)
+            if entry.snapshot is not None:
+                engine = rebuilt(entry.snapshot, entry.judged)
             else:
                 engine.skip(entry.rows, entry.judged)
         engine.skip(schema.empty_table(), emitted)

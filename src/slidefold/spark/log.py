@@ -6,8 +6,7 @@ rows were judged by, and its number of rows. This module does not depend on Spar
 in as a `Store`.
 
 The rows of one call may be cut into several entries, whose tokens share a prefix. A compaction
-writes a snapshot: the bytes of an Arrow stream, cut into entries, with the engine's last results in
-its metadata.
+writes the bytes of the engine's snapshot, cut into entries.
 
 Invariants. (I1) Every version from `oldest` to the head's has an entry and a mark. (I2) Two
 attempts at one version never have the same token, so equal tokens at a version mean equal entries
@@ -29,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold.errors import StateError
+from slidefold.live.snapshot import Snapshot
 from slidefold.state import pack, unpack
 
 # A message of 1 MB takes 20 ms to read and 5 ms to write; above that the state API gets slower per
@@ -71,7 +71,7 @@ class Logged:
 
     rows: Any
     judged: int | None
-    snapshot: bool  # all rows that the engine held, not only new ones
+    snapshot: Snapshot | None  # everything that the engine held; None if the rows are new
     history: bool = False  # rows from before the stream, which have no results of their own
 
 
@@ -182,10 +182,10 @@ class Log:
             written += self._write(mark, payload.to_pybytes())
         return written
 
-    def _write(self, mark: Mark, payload: bytes, part: list[int] | None = None) -> int:
+    def _write(self, mark: Mark, payload: bytes, part: dict[str, Any] | None = None) -> int:
         """Add an entry, which may be a part of a snapshot."""
         version = self.head.version + 1
-        header = {"kind": _KIND, "version": version, "token": mark.token, "part": part}
+        header = {"kind": _KIND, "version": version, "token": mark.token, **(part or {})}
         if len(payload) >= _SMALL:
             header["size"] = len(payload)
             payload = pa.compress(payload, _CODEC, asbytes=True)
@@ -227,7 +227,8 @@ class Log:
             if part is not None:
                 parts.append(payload)
                 if len(parts) == part[1]:
-                    yield Logged(_table(b"".join(parts)), mark.judged, True)
+                    snapshot = Snapshot.from_bytes(header.get("sizes"), b"".join(parts))
+                    yield Logged(snapshot.rows, mark.judged, snapshot)
                 continue
             batch = pa.ipc.read_record_batch(pa.py_buffer(payload), self.schema)
             if batch.num_rows != mark.rows:
@@ -239,7 +240,7 @@ class Log:
             following = self.mark(version + 1)
             if following is None or _batch(following) != _batch(mark):
                 history = mark.judged is not None and mark.newest <= mark.judged
-                yield Logged(pa.concat_tables(tables), mark.judged, False, history)
+                yield Logged(pa.concat_tables(tables), mark.judged, None, history)
                 tables = []
 
     def evict(self, horizon: int | None) -> int:
@@ -256,19 +257,17 @@ class Log:
             self.head = replace(self.head, horizon=horizon)
         return dropped
 
-    def compact(self, kept: Any, judged: int | None) -> int:
-        """Write the needed rows as a snapshot, and drop all entries before it."""
+    def compact(self, snapshot: Snapshot, judged: int | None) -> int:
+        """Write a snapshot, and drop all entries before it."""
         before, written, batch = self.head.version, 0, secrets.token_hex(8)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, kept.schema) as writer:
-            writer.write_table(kept.combine_chunks())
-        data = sink.getvalue().to_pybytes()
+        sizes, data = snapshot.to_bytes()
+        rows = snapshot.rows.num_rows
         count = -(-len(data) // self.entry_bytes)
         for i in range(count):
             # No horizon evicts a snapshot: the next snapshot replaces it.
-            mark = Mark(_NEVER, f"{batch}-{i}", judged, kept.num_rows if i == 0 else 0)
+            mark = Mark(_NEVER, f"{batch}-{i}", judged, rows if i == 0 else 0)
             piece = data[i * self.entry_bytes : (i + 1) * self.entry_bytes]
-            written += self._write(mark, piece, [i, count])
+            written += self._write(mark, piece, {"part": [i, count], "sizes": sizes})
         while self.head.oldest <= before:
             gone = self.mark(self.head.oldest)
             assert gone is not None
@@ -301,14 +300,6 @@ def _unpressed(payload: bytes, size: int | None) -> bytes:
 
 def _batch(mark: Mark) -> str:
     return mark.token.partition("-")[0]
-
-
-def _table(data: bytes) -> Any:
-    try:
-        with pa.ipc.open_stream(data) as reader:
-            return reader.read_all()
-    except (pa.ArrowException, OSError) as error:
-        raise StateError(f"the snapshot in a bucket's log cannot be read: {error}") from None
 
 
 def head_of(stored: tuple[Any, ...]) -> Head:

@@ -190,7 +190,14 @@ class KeyStores final : LeafWatch {
       return true;
     }
     const Time t = leaf->times()[place.at];
-    if (t < cursor.lower->oldest()) return ++cursor.base, true;
+    if (t < cursor.lower->oldest()) {
+      // Right before the first row of the window, it may be in the window too.
+      if (cursor.at <= cursor.lower->first && leaf->next == cursor.lower &&
+          place.at == leaf->end() - 1) {
+        return false;
+      }
+      return ++cursor.base, true;
+    }
     if (t > cursor.upper->newest()) return true;
     const bool between = t > cursor.lower->newest() && t < cursor.upper->oldest();
     return between && absorb(block, w, cursor, place);
