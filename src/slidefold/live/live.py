@@ -25,6 +25,7 @@ from slidefold.live.revisions import REVISION
 from slidefold.live.saving import identity, read_rows, same_definition, write_rows
 from slidefold.live.silence import Silence
 from slidefold.live.status import Status
+from slidefold.live.tables import dicts
 from slidefold.live.times import lateness_steps, steps_of
 from slidefold.live.turn import Turn, in_turn
 from slidefold.state import (
@@ -468,6 +469,6 @@ def _within(number: int, least: int) -> int:
 
 def _shown(late: Any) -> str:
     """Describe the first late row."""
-    row = late.slice(0, 1).to_pylist()[0]
+    row = dicts(late.slice(0, 1))[0]
     reason = row.pop(REASON)
     return f"{', '.join(f'{name}={value!r}' for name, value in row.items())} ({reason})"[:300]
