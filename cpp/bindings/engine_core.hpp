@@ -31,6 +31,7 @@ class DueGroups : public engine::Groups {
 };
 
 struct EngineCore {
+  PyRef kept;  // what the operators hold: goes after them
   Turns turns;
   engine::Pool pool;
   Inputs inputs;

@@ -378,6 +378,7 @@ void evict(EngineCore& core, bool all) {
   if (until && core.asks_before && *until != engine::kOldest) --*until;
   if (!all) return core.engine->commit(until ? &*until : nullptr);
   if (until) core.engine->evict_all(*until);
+  core.engine->trim(true);
 }
 
 std::string named(const EngineCore& core, std::uint32_t column) {
