@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import pyarrow as pa
 import pytest
 
 import slidefold as sf
@@ -214,3 +215,24 @@ def test_what_is_taken_apart_says_so() -> None:
     gc.collect()  # finalizers come first: the push works, and brings the object back to life
     gc.collect()
     assert all("gone" in text for text in Last.said)
+
+
+@pytest.mark.parametrize("emit", ["arrival", "final"])
+def test_a_live_run_that_its_operator_sees(emit: str) -> None:
+    def begin() -> Any:
+        thing = Thing()
+
+        @sf.operator
+        class Seeing:
+            lift = staticmethod(lambda x: (thing, x)[1])
+            combine = staticmethod(lambda older, newer: older + newer)
+            lower = staticmethod(lambda whole: whole)
+
+        definition = sf.rolling(on="t", s=Seeing("x").over(sf.time(9)))
+        thing.held = definition.live(lateness=0, emit=emit)
+        thing.held.feed(pa.table({"t": [1, 2], "x": [3, 4]}))
+        return weakref.ref(thing)
+
+    watched = begin()
+    gc.collect()
+    assert watched() is None

@@ -191,12 +191,31 @@ void read_batch(EngineCore& core, nb::handle capsule) {
   read_array(core, capsule);
 }
 
+// Functions of operators in Python see the globals of their module, and so often the run itself.
+int traverse_engine(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<EngineCore>(self)->kept.get());
+  return 0;
+}
+int clear_engine(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  EngineCore& core = *nb::inst_ptr<EngineCore>(self);
+  core.turns.close();  // nothing calls the operators from now on
+  const PyRef operators = std::move(core.kept);
+  return 0;
+}
+
 void bind_engine(nb::module_& m) {
-  nb::class_<EngineCore>(m, "EngineCore")
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_engine)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_engine)},
+                                {0, nullptr}};
+  nb::class_<EngineCore>(m, "EngineCore", nb::type_slots(slots))
       .def("__init__",
            [](EngineCore* self, nb::dict program) {
              new (self) EngineCore{};
+             const Keeper keeper;
              build(*self, program);
+             self->kept = keeper.objects();
            })
       .def("feed", feed, nb::arg("batch"), nb::arg("watermark").none(), nb::arg("lateness").none())
       .def("accept", accept, nb::arg("batch"), nb::arg("lateness"))

@@ -31,6 +31,7 @@ class DueGroups : public engine::Groups {
 };
 
 struct EngineCore {
+  PyRef kept;  // what the operators hold: goes after them
   Turns turns;
   engine::Pool pool;
   Inputs inputs;
@@ -125,8 +126,8 @@ void build(EngineCore& core, nb::dict given);
 void reset(EngineCore& core, std::size_t rows);
 // The own value of a row that is answered, from the inputs.
 void see_own(EngineCore& core, const Inputs& inputs, std::size_t out, std::size_t row);
-// From the first null on, the values of windows are counted.
-void see_holes(EngineCore& core);
+// From the first null on, the values of windows are counted; with `all`, there may have been nulls.
+void see_holes(EngineCore& core, bool all = false);
 // Windows that a watermark has closed have come out already.
 void close_all(EngineCore& core, Time watermark);
 // Takes the rows that Inputs has read, and moves the watermark; commit() or undo() follows.

@@ -343,10 +343,10 @@ void see_own(EngineCore& core, const Inputs& inputs, std::size_t out, std::size_
   }
 }
 
-void see_holes(EngineCore& core) {
+void see_holes(EngineCore& core, bool all) {
   for (std::size_t p = 0; p < core.holes.size(); ++p) {
     EngineCore::Holes& holes = *core.holes[p];
-    if (holes.seen || !core.inputs.has_holes(p)) continue;
+    if (holes.seen || !(all || core.inputs.has_holes(p))) continue;
     holes.seen = true;
     for (const std::size_t part : holes.parts) core.engine->set_idle(part, false);
   }
@@ -378,6 +378,7 @@ void evict(EngineCore& core, bool all) {
   if (until && core.asks_before && *until != engine::kOldest) --*until;
   if (!all) return core.engine->commit(until ? &*until : nullptr);
   if (until) core.engine->evict_all(*until);
+  core.engine->trim(true);
 }
 
 std::string named(const EngineCore& core, std::uint32_t column) {

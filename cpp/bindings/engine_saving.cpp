@@ -151,6 +151,7 @@ void fill_past(EngineCore& core, nb::handle capsule) {
     engine::ArrowColumn(type, *array->children[c]).read(core.pool, words[c], valid[c]);
   }
   Engine& engine = *core.engine;
+  if (count > 0) see_holes(core, true);  // the rows that have gone may have had nulls
   std::vector<Word> key(inputs.key_words());
   for (std::size_t i = 0; i < count; ++i) {
     std::fill(key.begin(), key.end(), Word{0});

@@ -32,6 +32,35 @@ TEST(keys_come_and_go) {
   }
 }
 
+TEST(keys_that_have_gone_give_their_memory_back) {
+  std::mt19937_64 random(3);
+  Keys keys(1);
+  std::map<Word, Slot> truth;
+  std::size_t trims = 0;
+  for (int wave = 0; wave < 12; ++wave) {
+    const std::size_t most = wave % 2 == 0 ? 3000 : wave % 4 == 1 ? 0 : 5;
+    while (truth.size() < most) {
+      const Word key = random() % 100000;
+      const Slot slot = keys.add(&key);
+      const auto [known, fresh] = truth.emplace(key, slot);
+      CHECK_EQ(known->second, slot);
+    }
+    while (truth.size() > most) {
+      auto gone = truth.begin();
+      std::advance(gone,
+                   static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(truth.size(), 9)));
+      keys.remove(gone->second);
+      truth.erase(gone);
+      if (random() % 40 == 0) trims += keys.trim(random() % 2 == 0) ? 1 : 0;
+    }
+    trims += keys.trim(true) ? 1 : 0;
+    keys.check();
+    for (const auto& [key, slot] : truth) CHECK_EQ(keys.find(&key), slot);
+    CHECK(most > 0 || keys.bytes() < 1000);
+  }
+  CHECK(trims >= 3);
+}
+
 TEST(groups_keep_the_order_of_their_rows) {
   Groups groups;
   const std::vector<Slot> slots = {3, 0, 3, kNoSlot, 7, 0, 3};

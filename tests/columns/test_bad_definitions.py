@@ -57,6 +57,11 @@ DEFINITIONS: dict[str, tuple[Make, type[Exception], str]] = {
         errors.DefinitionError,
         "min_count must be an integer >= 1",
     ),
+    "a name that is not Unicode": (
+        lambda: sf.rolling(on="ts", columns={"\ud800": TOTAL}),
+        errors.DefinitionError,
+        "must be valid Unicode",
+    ),
     "nothing to compute": (lambda: sf.rolling(on="ts"), errors.DefinitionError, "at least one"),
     "no window": (
         lambda: sf.rolling(on="ts", s=sf.sum("amount")),  # type: ignore[arg-type]
@@ -183,6 +188,13 @@ RUNS: dict[str, tuple[sf.Rolling, pa.Table, type[Exception], str]] = {
         TABLE,
         errors.ColumnError,
         "no column 'amuont'; did you mean 'amount'",
+    ),
+    "a range beyond 64 bits": (over(sf.time(1e30)), TABLE, errors.WindowError, "must be < 2..63"),
+    "a delay beyond 64 bits": (
+        over(sf.time(2, delay=2**63 - 1)),
+        TABLE,
+        errors.WindowError,
+        "must add up to < 2..63 steps of 't'",
     ),
     "a missing column like none": (over(3, by="zzz"), TABLE, errors.ColumnError, "it has ts, t"),
     "a column that is there already": (

@@ -55,6 +55,7 @@ COLUMNS: dict[str, Any] = {
     "decimal256": pa.array([Decimal(1), Decimal(1), Decimal(2)], pa.decimal256(50, 2)),
     "decimal32": pa.array([Decimal(1), Decimal(1), Decimal(2)], pa.decimal32(5, 2)),
     "decimal64": pa.array([Decimal(1), Decimal(1), Decimal(2)], pa.decimal64(15, 2)),
+    "negative scale": pa.array([Decimal(100), Decimal(100), Decimal(200)], pa.decimal128(8, -2)),
     "large_list": pa.array([["a"], ["a"], ["b"]], pa.large_list(pa.string())),
 }
 KEYS = {

@@ -198,3 +198,14 @@ def test_results_that_come_to_need_a_wider_type(emit: str, every: Any) -> None:
     ):
         fed(6, 9)
     assert fed(6, 2) == [2]
+
+
+@pytest.mark.parametrize("emit", ["revise", "change"])
+def test_maps_with_nan_do_not_come_out_again(emit: str) -> None:
+    definition = sf.rolling(on="t", by="card", worst=sf.max("x").per("shop").over(sf.time(100)))
+    live = definition.live(lateness=50, emit=emit, id="id" if emit == "revise" else ())
+    nan = float("nan")
+    for i, t in enumerate([100, 90]):  # the second changes no result of the first
+        fed = live.feed(pa.table({"id": [i], "t": [t], "card": ["a"], "shop": ["s"], "x": [nan]}))
+        assert len(fed) == (emit == "revise")
+    assert len(live.finish()) == (emit == "change")

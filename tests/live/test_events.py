@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import slidefold as sf
-from slidefold.errors import ValueTypeError
+from slidefold.errors import DataError, ValueTypeError
 from tests.support.arrivals import assert_rows
 
 SCHEMA = pa.schema(
@@ -335,3 +336,25 @@ def test_a_waiting_event_makes_a_row(emit: str, name: str, value: Any) -> None:
     event["tags"].append("q")  # type: ignore[attr-defined]
     assert live.to_bytes() == before
     assert live.finish().num_rows == 1
+
+
+@pytest.mark.parametrize("emit", ["arrival", "final"])
+def test_times_beyond_pythons_come_out_as_numpys(emit: str) -> None:
+    day = pa.array([3_000_000], pa.int32()).cast(pa.date32())  # in the year 10183
+    far = np.datetime64("10183-09-21")
+    new = {"last": sf.max("x"), "all": sf.collect("x"), "both": sf.struct(a=sf.max("x"))}
+    definition = sf.rolling(on="t", **{name: each.over(9) for name, each in new.items()})
+    live = definition.live(lateness=0, emit=emit)
+    live.feed(pa.table({"t": [1], "x": day}))
+    expected = {"last": far, "all": [far], "both": {"a": far}}
+    assert live.ask({"t": 3}) == expected
+    pushed = live.push({"t": 5, "x": None})
+    assert pushed == (expected if emit == "arrival" else [{"t": 5, "x": None, **expected}])
+
+
+def test_a_late_row_with_a_time_beyond_pythons_is_named() -> None:
+    day = pa.array([3_000_000], pa.int32()).cast(pa.date32())
+    live = sf.rolling(on="t", n=sf.count().over(9)).live(lateness=0, late="raise")
+    live.feed(pa.table({"t": [5], "x": day}))
+    with pytest.raises(DataError, match="10183-09-21"):
+        live.feed(pa.table({"t": [3], "x": day}))

@@ -36,6 +36,9 @@ KINDS: dict[str, tuple[Any, Callable[[int], Any]]] = {
     "wider decimal": (pa.decimal256(60, 10), decimals(pa.decimal256(60, 10))),
     "negative scale": (pa.decimal128(12, -2), lambda i: Decimal(100 * i)),
     "narrow decimal": (pa.decimal128(9, 2), lambda i: Decimal(i) / 4),
+    "decimal of 17 digits": (pa.decimal128(17, 2), decimals(pa.decimal128(17, 2))),
+    "decimal of 18 digits": (pa.decimal128(18, 2), decimals(pa.decimal128(18, 2))),
+    "decimal of 19 digits": (pa.decimal128(19, 2), decimals(pa.decimal128(19, 2))),
     "list": (pa.list_(pa.int64()), lambda i: [i, None] * (i % 3)),
     "large list": (pa.large_list(pa.string()), lambda i: [str(i)] * (i % 3)),
     "fixed list": (pa.list_(pa.float32(), 2), lambda i: [i / 2, None]),
@@ -125,7 +128,7 @@ def accepted(definition: Any, table: Any) -> Any:
     """Return what a run gives, None if it refuses the type."""
     try:
         return definition.run(table)
-    except (ValueTypeError, pa.ArrowNotImplementedError):
+    except ValueTypeError:
         return None
 
 
@@ -146,7 +149,7 @@ def check(kind: str, operator: str, window: str) -> str:
     definition = sf.rolling(on="t", by="k", order="input", r=made)
     expected = accepted(definition, table.append_column("id", pa.array(range(ROWS))))
     if expected is None:
-        with pytest.raises((SlidefoldError, pa.ArrowNotImplementedError)):
+        with pytest.raises(SlidefoldError):
             fed(definition, table, "final", 1)
         return ""
     # Rows of one time keep the order of arrival, so that they are compared one by one only where

@@ -52,7 +52,9 @@ def run_round(seed: int, number: int) -> Round:
 def _restored(subject: Subject, data: bytes) -> str | None:
     """Return what is wrong with an object restored from undamaged bytes; None if nothing is."""
     again = type(subject.made).from_bytes(data)
-    if again.to_bytes() != data:
+    saved = again.to_bytes()
+    # The first restore may put the keys of lifetime windows in another order.
+    if saved != data and type(subject.made).from_bytes(saved).to_bytes() != saved:
         return "after a restore, the object saves different bytes"
     _check(again)
     got, expected = _shown(subject.ask(again)), _shown(subject.ask(subject.made))

@@ -274,9 +274,11 @@ def _range(task: Task) -> Any:
     try:
         if not pa.types.is_decimal(kind):
             return pc.subtract_checked(most, least)
-        # One digit more than the values have, as far as the type goes.
-        wide = pa.decimal256(75, kind.scale)
-        apart = pc.subtract(most.cast(wide), least.cast(wide))
+        # One digit more than the values have, as far as the type goes. Arrow does not subtract
+        # decimals of a negative scale, so their digits are subtracted.
+        wide, whole = pa.decimal256(75, kind.scale), pa.decimal256(75, 0)
+        ends = (values.cast(wide).view(whole) for values in (most, least))
+        apart = pc.subtract(*ends).view(pa.decimal256(76, kind.scale))
         digits = min(kind.precision + 1, 76 if pa.types.is_decimal256(kind) else 38)
         made = pa.decimal256 if pa.types.is_decimal256(kind) else pa.decimal128
         return apart.cast(made(digits, kind.scale))

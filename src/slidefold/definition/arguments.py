@@ -94,6 +94,8 @@ def rolling(
     for name, over in named.items():
         if not isinstance(name, str) or not name:
             raise DefinitionError(f"a column name must be a non-empty string, got {name!r}")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise DefinitionError(f"a column name must be valid Unicode, got {name!r}")
         if isinstance(over, Operator):
             raise DefinitionError(f"the column {name!r} has no window: add one such as .over('1h')")
         if isinstance(over, Expression):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.definition.windows.sorted_rows import Ints
+from slidefold.live.tables import dicts
 
 
 class Carried:
@@ -84,7 +85,7 @@ class Carried:
         if number in self.pushed:
             return self.pushed[number]
         at = bisect_right(self.starts, number) - 1
-        return self.tables[at].slice(number - self.starts[at], 1).to_pylist()[0]  # type: ignore[no-any-return]
+        return dicts(self.tables[at].slice(number - self.starts[at], 1))[0]
 
     def forget_rows(self, numbers: list[int]) -> None:
         """Forget rows that have come out, in a list."""

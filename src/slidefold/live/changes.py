@@ -12,7 +12,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows.ties import sort_keys
 from slidefold.errors import DataError
 from slidefold.live.equality import same_rows
-from slidefold.live.tables import groups_of, with_later
+from slidefold.live.tables import groups_of, objects, with_later
 
 
 def peer_order(definition: Rolling, rows: Any, carried: list[str]) -> Any:
@@ -57,5 +57,5 @@ def _ordered(column: Any) -> Any:
     try:
         sort_keys("", pa.array([], column.type))
     except DataError:
-        return pa.array([None if value is None else repr(value) for value in column.to_pylist()])
+        return pa.array([None if value is None else repr(value) for value in objects(column)])
     return column

@@ -24,6 +24,7 @@ from slidefold.definition.windows import Clock, Given, counted, lateness_of
 from slidefold.definition.windows.durations import duration_text
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import ColumnError, DefinitionError
+from slidefold.live.tables import objects
 from slidefold.live.times import lateness_steps
 
 MOST = 20  # choices
@@ -143,7 +144,7 @@ def _differences(
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if not numbers:
         if pa.types.is_nested(kind):
-            pairs = zip(before.to_pylist(), after.to_pylist(), strict=True)
+            pairs = zip(objects(before), objects(after), strict=True)
             return np.array([one != other for one, other in pairs], np.bool_), np.zeros(0)
         equal = pc.fill_null(pc.equal(before, after), False)
         neither = pc.and_(before.is_null(), after.is_null())

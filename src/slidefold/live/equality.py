@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from slidefold.columns.grouping import one_chunk
 from slidefold.columns.values import plain
 from slidefold.definition.windows.sorted_rows import spread
+from slidefold.live.tables import objects
 
 Bools = npt.NDArray[np.bool_]
 
@@ -31,6 +32,9 @@ def same(left: Any, right: Any) -> Bools:
     [False, True, True]
     >>> same(pa.array([[1, 2], [3], []]), pa.array([[1, 2], [4], None])).tolist()
     [True, False, False]
+    >>> maps = pa.array([[("a", float("nan"))], [("b", 1.0)]], pa.map_(pa.string(), pa.float64()))
+    >>> same(maps, maps.take([0, 0])).tolist()
+    [True, False]
     """
     left, right = plain(left), plain(right)
     kind, types = left.type, pa.types
@@ -42,7 +46,7 @@ def same(left: Any, right: Any) -> Bools:
         for one, other in zip(left.flatten(), right.flatten(), strict=True):
             same_parts &= same(one, other)
         return same_parts
-    if types.is_list(kind) or types.is_large_list(kind):
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
         return _same_lists(left, right) & ~(nulls[0] ^ nulls[1])
     if types.is_floating(kind):
         a, b = (_reals(values) for values in (left, right))
@@ -57,8 +61,8 @@ def same(left: Any, right: Any) -> Bools:
 def _equal(left: Any, right: Any) -> Bools:
     try:
         return _bools(pc.equal(left, right).fill_null(False)).copy()
-    except pa.ArrowNotImplementedError:  # maps and similar types
-        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
+    except pa.ArrowNotImplementedError:  # intervals and similar types
+        pairs = zip(objects(left), objects(right), strict=True)
         return np.array([a == b for a, b in pairs], np.bool_)
 
 

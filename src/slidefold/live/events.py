@@ -22,6 +22,7 @@ from slidefold.live.lateness import judge
 from slidefold.live.native import Native, capsule
 from slidefold.live.program import is_plain
 from slidefold.live.row_modes import NativeArrival, NativeFinal
+from slidefold.live.tables import dicts, objects
 from slidefold.live.times import value_of
 
 _PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str}
@@ -193,11 +194,11 @@ class Events:
         if raising:
             _, late = judge(self.engine.read(table), self.definition.on, self.engine.watermark)
             if len(late):
-                raise DataError(f"the event is late: {late.to_pylist()[0]}")
+                raise DataError(f"the event is late: {dicts(late)[0]}")
         due, late = self.engine.feed(table, lateness)
         if late is not None:
             return LATE_ROW
-        rows = due.to_pylist()
+        rows = dicts(due)
         if self.emit != "arrival":
             return rows
         return {name: rows[0][name] for name in self.definition.columns}
@@ -314,7 +315,7 @@ def _reads(kind: Any) -> bool:
 
 def _objects(values: Any) -> list[Any]:
     """Return a column as Python objects; maps become dicts."""
-    found: list[Any] = values.to_pylist()
+    found = objects(values)
     if not pa.types.is_map(values.type):
         return found
     return [None if each is None else dict(each) for each in found]

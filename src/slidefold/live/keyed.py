@@ -24,6 +24,7 @@ from slidefold.live.keyed_states import rows_of_states
 from slidefold.live.lateness import NEWEST, OLDEST, times_of
 from slidefold.live.native import capsule
 from slidefold.live.snapshot import Snapshot, read_snapshot, write_snapshot
+from slidefold.live.tables import objects
 from slidefold.live.times import lateness_steps, steps_of, value_of
 from slidefold.live.turn import Turn, in_turn
 from slidefold.state import (
@@ -160,7 +161,7 @@ class KeyedWindows:
     def keys(self) -> list[Any]:
         """List the keys that have rows."""
         engine = self._engine
-        return [] if engine is None else engine.native.kept()["key"].unique().to_pylist()
+        return [] if engine is None else objects(engine.native.kept()["key"].unique())
 
     @property
     @in_turn

@@ -18,6 +18,7 @@ from slidefold.live.lateness import NEWEST, REASON, TOO_LATE, judge
 from slidefold.live.revisions import REVISION
 from slidefold.live.saving import Saved
 from slidefold.live.silence import Silence
+from slidefold.live.tables import dicts
 from slidefold.live.times import lateness_steps, steps_of
 from slidefold.live.turn import Turn, in_turn
 
@@ -376,6 +377,6 @@ class Live(Saved):
 
 def _shown(late: Any) -> str:
     """Describe the first late row."""
-    row = late.slice(0, 1).to_pylist()[0]
+    row = dicts(late.slice(0, 1))[0]
     reason = row.pop(REASON)
     return f"{', '.join(f'{name}={value!r}' for name, value in row.items())} ({reason})"[:300]

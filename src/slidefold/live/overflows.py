@@ -19,6 +19,7 @@ from slidefold.definition.expressions import Compiled
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import ResultOverflowError
 from slidefold.live.lateness import times_of
+from slidefold.live.tables import dicts
 
 
 class Overflows:
@@ -39,7 +40,7 @@ class Overflows:
         times = times_of(rows, self.when)[places]
         if self.reported is not None and (times <= self.reported).all():
             return
-        first = rows.slice(int(places[np.argmin(times)]), 1).to_pylist()[0]
+        first = dicts(rows.slice(int(places[np.argmin(times)]), 1))[0]
         self.reported = int(times.max())
         where = ", ".join(f"{name}={first[name]!r}" for name in (self.when, *self.by))
         raise ResultOverflowError(f"{sentence}, at {where}")

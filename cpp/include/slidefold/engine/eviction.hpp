@@ -53,6 +53,13 @@ class Eviction : public Holdings {
     keys_.remove(slot);
     if (grows_) pruned(slot) = 0;
   }
+  // Drops what is kept by slot behind the last one.
+  void trim_slots() {
+    by_slot_.resize(keys_.slots());
+    if (pruned_.size() <= keys_.slots()) return;
+    pruned_.resize(keys_.slots());
+    pruned_.shrink_to_fit();
+  }
 
  private:
   // Final rows of a key become slices from so many on: a leaf of them.

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,6 +25,8 @@ inline constexpr Slot kNoSlot = ~Slot{0};
 
 class Keys {
  public:
+  static constexpr std::size_t kFew = 256;  // slots that are not worth giving back
+
   explicit Keys(std::size_t words) : words_(words) {}
 
   std::size_t words() const { return words_; }
@@ -82,6 +86,29 @@ class Keys {
     table_[hole] = kNoSlot;
     live_[slot] = 0;
     --used_;
+    ++removed_;
+  }
+  // Gives the memory of the last slots back if none of them is used and they are most of all. The
+  // other free slots are used again from the lowest on, so that the last ones become free in time.
+  // Without `always` it looks only after an eighth of the slots was freed, or all were. Tells
+  // whether there are fewer slots now.
+  bool trim(bool always) {
+    if (slots() < kFew || (!always && used_ > 0 && 8 * removed_ < slots())) return false;
+    removed_ = 0;
+    std::sort(free_.begin(), free_.end(), std::greater<>());
+    const auto last = std::find(live_.rbegin(), live_.rend(), 1);
+    const auto left = static_cast<std::size_t>(live_.rend() - last);
+    if (left > slots() / 2) return false;
+    keys_.resize(left * words_);
+    hashes_.resize(left);
+    live_.resize(left);
+    std::erase_if(free_, [&](Slot slot) { return slot >= left; });
+    keys_.shrink_to_fit();
+    hashes_.shrink_to_fit();
+    live_.shrink_to_fit();
+    free_.shrink_to_fit();
+    rebuild(std::bit_ceil(std::max<std::size_t>(16, 2 * used_)));
+    return true;
   }
 
   void check() const {
@@ -109,11 +136,11 @@ class Keys {
     return std::equal(key, key + words_,
                       keys_.begin() + static_cast<std::ptrdiff_t>(slot * words_));
   }
-  void grow() {
-    const std::size_t room = std::max<std::size_t>(16, 2 * table_.size());
-    std::vector<Slot> smaller(room, kNoSlot);
-    table_.swap(smaller);
-    for (const Slot slot : smaller) {
+  void grow() { rebuild(std::max<std::size_t>(16, 2 * table_.size())); }
+  void rebuild(std::size_t room) {
+    std::vector<Slot> before(room, kNoSlot);
+    table_.swap(before);
+    for (const Slot slot : before) {
       if (slot == kNoSlot) continue;
       std::size_t at = hashes_[slot] & mask();
       while (table_[at] != kNoSlot) at = next(at);
@@ -127,6 +154,7 @@ class Keys {
   std::vector<std::uint8_t> live_;
   std::vector<Slot> table_, free_;
   std::size_t used_ = 0;
+  std::size_t removed_ = 0;  // since trim() has looked
 };
 
 // Groups the rows of a batch by slot; within a slot rows keep their order.
@@ -156,6 +184,8 @@ class Groups {
       rows_[ends_[seen_[slots[i]].group]++] = static_cast<std::uint32_t>(i);
     }
   }
+  // Gives the memory that follows the number of slots back.
+  void trim() { seen_ = {}; }
   std::size_t size() const { return touched_.size(); }
   Slot slot(std::size_t g) const { return touched_[g]; }
   std::span<std::uint32_t> rows(std::size_t g) {

@@ -75,6 +75,8 @@ class Clock:
                 )
             whole, rest = divmod(nanoseconds(length), self.unit)
             exact = rest == 0
+        if whole >= 2**63:
+            raise WindowError(f"{what} must be < 2**63 steps of {self.column!r}")
         if whole == 0:
             raise WindowError(
                 f"{what} is finer than {self.column!r}, which counts in {self.steps_name()}"

@@ -132,6 +132,11 @@ class Time(WindowKind):
         if self.delay is not None:
             delay = clock.exactly(self.delay, f"the delay {self.delay!r}")
         oldest, newest = int(span) - (not keeps_start), int(self.closed not in ("right", "both"))
+        if oldest + delay >= 2**63:
+            raise WindowError(
+                f"the range and the delay of {self} must add up to < 2**63 steps of "
+                f"{clock.column!r}"
+            )
         return oldest + delay, newest + delay
 
     def engine_rule(self, clock: Clock, schema: Any) -> dict[str, Any]:

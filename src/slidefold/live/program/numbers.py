@@ -134,11 +134,16 @@ def _range(build: Builder, leaf: Leaf, kind: Any) -> None:
         return
     if is_temporal(own) or narrow_decimal(own):
         part = build.fold(replace(leaf.operator, dtype="int64"), [build.stored(name)], presence)
-        times = 1
-        if is_temporal(own):
-            if not pa.types.is_duration(kind):
-                raise UnsupportedError
-            times = round(steps_per_second(kind) / steps_per_second(own))
+        if not is_temporal(own):
+            # One digit more than the column fits in 64 bits; native code takes types of more than
+            # 18 digits as bytes.
+            stored = kind if narrow_decimal(kind) else own
+            finish = None if stored is kind else lambda values: values.cast(kind)
+            build.use(leaf, part, presence, "fold", stored, finish=finish)
+            return
+        if not pa.types.is_duration(kind):
+            raise UnsupportedError
+        times = round(steps_per_second(kind) / steps_per_second(own))
         build.use(leaf, part, presence, "fold", kind, times=times)
         return
     if pa.types.is_decimal(own):
