@@ -79,7 +79,34 @@ def test_verdicts_come_from_the_claims(tmp_path: Path) -> None:
     assert found.verdict == "not run: only 2 of 3 cells are measured"
     path.write_text("\n".join([header.replace('"cells": 3', '"cells": 2'), *lines[:-2]]) + "\n")
     found = report.judged(figure, SMOKE, tmp_path)
-    assert found.verdict == "different, because 4 rows"
+    assert found.verdict == "different, because it is not true here that it grows (4 rows)"
+
+
+def test_a_run_in_parts_across_commits_gives_one_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = {"commit": "1" * 40, "code": "c" * 40, "modified": False}
+    monkeypatch.setattr(harness, "commit", lambda: code)
+    first = ["--only", "bulk.fig15", "--quick", "--out", str(tmp_path)]
+    assert main(first) == 0
+    before = (tmp_path / "bulk.fig15.jsonl").read_text()
+    code["commit"] = "2" * 40  # the results were committed, the code is the same
+    assert main(["--only", "pba.fig5", "--quick", "--out", str(tmp_path)]) == 0
+    assert main(first) == 0
+    assert (tmp_path / "bulk.fig15.jsonl").read_text() == before
+    page = (tmp_path / "report.html").read_text()
+    assert "Code of commit cccccccccc. " in page
+    assert page.count("code of commit cccccccccc, load average") == 2
+    code["code"] = "d" * 40  # now the code differs: the figure is measured again
+    assert main(first) == 0
+    assert (tmp_path / "bulk.fig15.jsonl").read_text() != before
+    page = (tmp_path / "report.html").read_text()
+    assert "Code of commit dddddddddd, cccccccccc. " in page
+
+
+def test_a_finding_for_several_operators_is_told_once() -> None:
+    claims = [Claim("it is flat", False, f"{n}x", about=name) for n, name in enumerate("ab")]
+    assert report.grouped(claims) == [("it is flat", "a: 0x; b: 1x")]
 
 
 APART = ("bulk.fig10", "bulk.billion", "reactive.fig12")  # start processes of their own

@@ -13,14 +13,14 @@ GENERATED = "generated data of the same shape"
 
 
 def manufacturing(rows: int) -> Events:
-    """Return values of a sensor at 100 Hz, with jitter, and with gaps of up to a minute.
+    """Return values of a sensor at 100 Hz, with jitter, and with gaps of up to an hour.
 
-    A gap makes many events leave at once, as the paper reports.
+    A gap makes many events leave at once, as the paper reports. There are about 20 in a short run.
     """
     random = np.random.default_rng(SEED)
     steps = random.normal(10_000, 150, rows).clip(5_000, 15_000)
-    gaps = random.random(rows) < 2e-5
-    steps[gaps] += random.uniform(0.1, 60, int(gaps.sum())) * SECOND
+    gaps = random.random(rows) < max(2e-5, 20 / rows)
+    steps[gaps] += 10 ** random.uniform(-1, 3.5, int(gaps.sum())) * SECOND
     times = np.cumsum(steps).astype(np.int64)
     level = 8_000 + 200 * np.sin(np.arange(rows) / 5_000)
     return Events(times, level + random.normal(0, 60, rows), np.zeros(rows, np.int64), GENERATED)
