@@ -19,6 +19,7 @@ from benchmarks.papers.daba.fig12 import evictions
 from benchmarks.papers.data import DataError, files, generators, manufacturing, trips
 from benchmarks.papers.data.events import Events
 from benchmarks.papers.figure import Cell, Chart, Claim, Context, Figure, Series, Size
+from tests.support.browser import browser, needs_browser
 
 SMOKE = Context("smoke")
 
@@ -102,6 +103,22 @@ def test_a_run_in_parts_across_commits_gives_one_report(
     assert (tmp_path / "bulk.fig15.jsonl").read_text() != before
     page = (tmp_path / "report.html").read_text()
     assert "Code of commit dddddddddd, cccccccccc. " in page
+
+
+@needs_browser
+def test_the_report_opens_in_a_browser(tmp_path: Path) -> None:
+    figure = counting([])
+    run([figure], SMOKE, tmp_path)
+    address = report.write([report.judged(figure, SMOKE, tmp_path)], tmp_path).as_uri()
+    with browser(tmp_path) as page:
+        for width, dark in ((1400, False), (400, True)):
+            page.size(width, 900, dark=dark)
+            page.open(address)
+            page.wait("document.readyState == 'complete' && window.Plotly")
+            page.wait("document.querySelectorAll('.chart .scatterlayer .point').length == 1")
+            assert not page.overflows
+        assert page.errors == []
+        assert set(page.requests) == {address}
 
 
 def test_a_finding_for_several_operators_is_told_once() -> None:

@@ -109,7 +109,7 @@ def _about(results: Sequence[Result]) -> str:
     if not headers:
         return "Nothing is measured yet."
     machines = dict.fromkeys(
-        f"{machine['cores']} cores of {machine['cpu']}, {machine['memory']}"
+        f"{machine['cores']} cores of {machine['cpu']}, {_gigabytes(machine['memory'])}"
         for machine in (header["machine"] for header in headers)
     )
     sizes = ", ".join(dict.fromkeys(str(header["size"]) for header in headers))
@@ -118,6 +118,16 @@ def _about(results: Sequence[Result]) -> str:
     days = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
     words = f"Size: {sizes}. Code of commit {codes}. {days}. {'; '.join(machines)}."
     return escape(words)
+
+
+def _gigabytes(memory: str | None) -> str:
+    """Return what /proc/meminfo says in words for people.
+
+    >>> _gigabytes("24684096 kB")
+    '25 GB of memory'
+    """
+    number = (memory or "").split(" ")[0]
+    return f"{int(number) / 1e6:.0f} GB of memory" if number.isdigit() else "memory unknown"
 
 
 def _code(header: Row) -> str:
@@ -142,14 +152,15 @@ def _kind(result: Result) -> str:
 
 
 def _row(result: Result) -> str:
-    measured = "; ".join(
-        f"{paper}: {numbers}" for paper, numbers in grouped([c for c in result.claims if c.holds])
+    measured = "".join(
+        f"<div>{escape(paper)}: {escape(numbers)}</div>"
+        for paper, numbers in grouped([claim for claim in result.claims if claim.holds])
     )
-    cells = (result.figure.found, measured or "-")
     return (
         f'<tr><td><a href="#{result.figure.name}">{result.figure.name}</a></td>'
-        + "".join(f"<td>{escape(text)}</td>" for text in cells)
-        + f'<td class="{_kind(result)}">{escape(result.verdict)}</td></tr>'
+        f"<td>{escape(result.figure.found)}</td>"
+        f'<td class="{_kind(result)}">{escape(result.verdict)}</td>'
+        f'<td class="holds">{measured}</td></tr>'
     )
 
 
@@ -179,7 +190,7 @@ def _checks(claims: Sequence[Claim]) -> list[str]:
             theory = " (promised by the theory)" if paper in promised else ""
             lines.append(
                 f'<b class="{"same-shape" if holds else "different"}">{mark}</b>: '
-                f"{escape(paper)}{theory}. {escape(numbers)}."
+                f"{escape(paper)}{theory}: {escape(numbers)}."
             )
     return lines
 
@@ -195,8 +206,10 @@ def plotted(chart: Chart) -> dict[str, Any]:
             traces += _violin(series, place, color)
         else:
             traces += _traces(chart, series, color)
+    # Bars stand side by side, also where their names are numbers.
+    kind = "log" if chart.log_x else "category" if chart.kind == "bars" else "-"
     axes: dict[str, dict[str, Any]] = {
-        "xaxis": {"title": {"text": chart.x}, "type": "log" if chart.log_x else "-"},
+        "xaxis": {"title": {"text": chart.x}, "type": kind},
         "yaxis": {"title": {"text": chart.y}, "type": "log" if chart.log_y else "linear"},
     }
     if chart.kind == "violins":

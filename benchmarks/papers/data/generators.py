@@ -30,7 +30,8 @@ def trips(rows: int) -> Events:
     """Return bike trips of five months: 8 M events for the whole of it, fewer for its beginning.
 
     Nearly all events are at most 9 places late. About 1 in 10,000, in two weeks of November, is
-    150,000 to a million places late; in a shorter run it is 2% to 12% of the events.
+    150,000 to a million places late; in a shorter run it is 2% to 12% of the events. After a pause
+    of up to five hours, as many events of the day before leave at once.
     """
     random = np.random.default_rng(SEED)
     whole = 8_000_000
@@ -43,6 +44,9 @@ def trips(rows: int) -> Events:
     last = np.interp(days * 24, np.arange(len(edges)), edges)
     places = np.sort(random.uniform(0, last, rows))
     ordered = (np.interp(places, edges, np.arange(len(edges))) * DAY / 24).astype(np.int64)
+    pauses = np.sort((random.uniform(0.55, 1, max(3, round(12 * rows / whole))) * rows).astype(int))
+    lengths = 10 ** random.uniform(2.8, 4.25, len(pauses)) * SECOND
+    ordered += np.repeat(np.cumsum([0, *lengths]).astype(np.int64), np.diff([0, *pauses, rows]))
     delay = late_by(random, rows)
     order = np.argsort(np.arange(rows) + delay, kind="stable")
     duration = random.lognormal(6.4, 0.7, rows).clip(61, 3_000_000)
