@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import harness
-from benchmarks.papers import FIGURES, record, report, spark
+from benchmarks.papers import FIGURES, data, record, report, spark
 from benchmarks.papers.__main__ import chosen_figures, main, run
 from benchmarks.papers.bulk.fig15 import histogram, window_steps
 from benchmarks.papers.daba.fig12 import evictions
@@ -233,7 +233,8 @@ def machine_line(second: float, value: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["debs2012.txt", "debs2012.txt.gz"])
-def test_debs_2012(tmp_path: Path, name: str) -> None:
+def test_debs_2012(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "LEAST", 1)
     lines = [machine_line(s, v) for s, v in ((28.967032, 5), (28.977, 6), (28.96, 7), (29.0, 8))]
     write(tmp_path / name, "\n".join(lines) + "\n")
     events = manufacturing(Context("smoke", tmp_path), 100)
@@ -250,6 +251,11 @@ def test_debs_2012(tmp_path: Path, name: str) -> None:
         ("\t".join(["yesterday", *["1"] * 20]) + "\n", "expected times such as 2012-02-22T16"),
         (machine_line(1.0, 1).replace("\t1\t", "\tmany\t", 1) + "\n", "must hold numbers"),
         ("", "cannot be read as a table"),
+        (
+            machine_line(1.0, 1) + "\n" + machine_line(2.0, 1).replace("\t1\t", "\t\t", 1) + "\n",
+            "mf01, the third field, is empty in row 2",
+        ),
+        ("\x80\ta\nb\n", "cannot be read as a table"),
     ],
 )
 def test_a_wrong_debs_2012_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -266,6 +272,9 @@ def test_debs_2014(tmp_path: Path) -> None:
     assert events.values.tolist() == [7.25, 8.0], "work is left out"
     assert events.times.tolist() == [100_000_000, 101_000_000]
     assert events.keys[0] != events.keys[1]
+    write(path, lines[0] + "\n")
+    with pytest.raises(DataError, match=r"debs2014.csv has no loads"):
+        files.debs_2014([path], 2)
     write(path, "1,100,5.5,0,1\n")
     with pytest.raises(DataError, match=r"expected the fields id, timestamp, .* got 5 fields"):
         files.debs_2014([path], 2)
@@ -275,7 +284,8 @@ OLD = '"tripduration","starttime","stoptime","start station id","bikeid"\n'
 NEW = "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id\n"
 
 
-def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
+def test_citi_bike_of_2018_and_newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "LEAST", 1)
     write(
         tmp_path / "201808-citibike.csv",
         OLD
@@ -296,9 +306,22 @@ def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
     bad = write(tmp_path / "bad-citibike.csv", "a,b\n1,2\n")
     with pytest.raises(DataError, match=r"expected a header with starttime, .* got a, b"):
         files.citi_bike([bad], 10)
+    hole = write(tmp_path / "hole-citibike.csv", OLD + '61,,"2018-08-01 00:01:08.3210",3162,1\n')
+    with pytest.raises(DataError, match=r"hole-citibike.csv: starttime is empty in row 1"):
+        files.citi_bike([hole], 10)
+    with pytest.raises(DataError, match=r"is a zip archive; unpack it"):
+        files.citi_bike([write(tmp_path / "citibike.csv.zip", "PK")], 10)
     empty = write(tmp_path / "empty-citibike.csv", OLD)
     with pytest.raises(DataError, match="has no rows"):
         files.citi_bike([empty], 10)
+
+
+def test_too_few_rows_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [machine_line(second, 5) for second in range(3)]
+    write(tmp_path / "debs2012.txt", "\n".join(lines) + "\n")
+    words = ["--only", "daba.fig12", "--quick", "--data", str(tmp_path), "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "error: debs2012.txt: expected at least 100 rows, got 3" in capsys.readouterr().err
 
 
 def test_generated_trips_have_the_disorder_of_the_paper() -> None:
