@@ -111,8 +111,12 @@ def measured_apart(program: str, *words: object) -> list[float]:
 # ---- the record -------------------------------------------------------------------------------
 
 
+# What measurements depend on. Results and pages are committed between the parts of a long run.
+CODE = ("cpp", "src", "benchmarks", "CMakeLists.txt", ":!benchmarks/results")
+
+
 def commit() -> dict[str, Any]:
-    """Return the measured commit, and whether the working tree differs from it."""
+    """Return the commit, the last one that changed the code, and whether the code is modified."""
 
     def git(*words: str) -> str | None:
         try:
@@ -123,10 +127,12 @@ def commit() -> dict[str, Any]:
             return None
         return done.stdout.strip()
 
-    changes = git(
-        "status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results"
-    )
-    return {"commit": git("rev-parse", "HEAD"), "modified": bool(changes)}
+    changes = git("status", "--porcelain", "--untracked-files=no", "--", *CODE)
+    return {
+        "commit": git("rev-parse", "HEAD"),
+        "code": git("log", "-1", "--format=%H", "--", *CODE),
+        "modified": bool(changes),
+    }
 
 
 def _first_line(path: str, key: str) -> str | None:

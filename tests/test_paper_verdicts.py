@@ -51,15 +51,15 @@ def test_the_best_of_all_is_better_than_all_others() -> None:
     beaten = {**winning, "slick_deque": 120.0}
     claims = pba.claims(by_window({2**15: beaten, 2**17: beaten}))
     assert not verdict(claims, "PBA has the best throughput")
-    assert not verdict(claims, "than slick_deque")
-    assert verdict(claims, "than two_stacks")
+    assert not verdict(claims, "than SlickDeque")
+    assert verdict(claims, "than Two-Stacks")
 
 
 def test_sba_must_win_at_small_windows_too() -> None:
     small = {"pba": 10.0, "sba": 20.0, "two_stacks": 30.0, "slick_deque": 10.0}
     large = {"pba": 90.0, "sba": 50.0, "two_stacks": 30.0, "slick_deque": 20.0}
     claims = pba.claims(by_window({2**3: small, 2**5: small, 2**15: large}))
-    assert not verdict(claims, "than two_stacks")
+    assert not verdict(claims, "than Two-Stacks")
     assert verdict(claims, "PBA has the best throughput")
 
 
@@ -73,6 +73,9 @@ def test_larger_slides_bring_the_algorithms_closer_together() -> None:
     claims = pba.closer(by_window({1: coarse, 10: fine}, slides=slides))
     assert not verdict(claims, "come closer")
     assert not verdict(claims, "larger slides raise")
+    assert verdict(claims, "with a small slide")
+    claims = pba.closer(by_window({1: {**fine, "sba": 99.0}, 10: coarse}, slides=slides))
+    assert not verdict(claims, "with a small slide")
 
 
 # ---- Spark --------------------------------------------------------------------------------------
@@ -167,8 +170,42 @@ def test_a_lite_version_must_win_nearly_everywhere() -> None:
         ]
         return counts + found
 
-    assert verdict(throughput.claims(rows(9), drain=False), "daba_lite always outperforms")
-    assert not verdict(throughput.claims(rows(6), drain=False), "daba_lite always outperforms")
+    assert verdict(throughput.claims(rows(9), drain=False), "DABA Lite always outperforms")
+    assert not verdict(throughput.claims(rows(6), drain=False), "DABA Lite always outperforms")
+
+
+def test_long_windows_are_judged_apart() -> None:
+    def rows(long: float) -> list[dict[str, Any]]:
+        speeds = {0.01: 10.0, 600: 9.0, 21_600: long}
+        latency = [{"part": "latency", "side": side, "max": 100} for side in SIDES]
+        return latency + [
+            {"part": "throughput", "window": window, "side": side, "ns": 1e3 / speed,
+             "million_per_second": speed}
+            for window, speed in speeds.items()
+            for side in SIDES
+        ]  # fmt: skip
+
+    claims = fig12.claims(rows(1.0))  # far slower, but only where the paper says so
+    assert verdict(claims, "up to 1,000 seconds")
+    assert verdict(claims, "longer windows")
+    assert not verdict(fig12.claims(rows(12.0)), "longer windows")
+
+
+def test_larger_bulks_must_raise_the_throughput_of_all() -> None:
+    def rows(other: float, last: float) -> list[dict[str, Any]]:
+        speeds = {"fiba4": (1.0, 3.0, last), "amta": (1.0, other, last)}
+        return [
+            {"operator": "sum", "side": side, "m": m, "million_per_second": speed}
+            for side, values in speeds.items()
+            for m, speed in zip((1, 2**12, 2**18), values, strict=True)
+        ]
+
+    claims = FIGURES["bulk.fig12"].claims(rows(2.0, 1.5))
+    assert verdict(claims, "rises with m")
+    assert verdict(claims, "drops")
+    claims = FIGURES["bulk.fig12"].claims(rows(1.0, 3.5))
+    assert not verdict(claims, "rises with m")
+    assert not verdict(claims, "drops")
 
 
 def test_both_lite_versions_must_insert_faster_than_trees() -> None:

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from benchmarks import harness
-from benchmarks.papers import FIGURES, record, report, spark
+from benchmarks.papers import FIGURES, data, record, report, spark
 from benchmarks.papers.__main__ import chosen_figures, main, run
 from benchmarks.papers.bulk.fig15 import histogram, window_steps
 from benchmarks.papers.daba.fig12 import evictions
 from benchmarks.papers.data import DataError, files, generators, manufacturing, trips
 from benchmarks.papers.data.events import Events
 from benchmarks.papers.figure import Cell, Chart, Claim, Context, Figure, Series, Size
+from tests.support.browser import browser, needs_browser
 
 SMOKE = Context("smoke")
 
@@ -79,7 +80,50 @@ def test_verdicts_come_from_the_claims(tmp_path: Path) -> None:
     assert found.verdict == "not run: only 2 of 3 cells are measured"
     path.write_text("\n".join([header.replace('"cells": 3', '"cells": 2'), *lines[:-2]]) + "\n")
     found = report.judged(figure, SMOKE, tmp_path)
-    assert found.verdict == "different, because 4 rows"
+    assert found.verdict == "different, because it is not true here that it grows (4 rows)"
+
+
+def test_a_run_in_parts_across_commits_gives_one_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = {"commit": "1" * 40, "code": "c" * 40, "modified": False}
+    monkeypatch.setattr(harness, "commit", lambda: code)
+    first = ["--only", "bulk.fig15", "--quick", "--out", str(tmp_path)]
+    assert main(first) == 0
+    before = (tmp_path / "bulk.fig15.jsonl").read_text()
+    code["commit"] = "2" * 40  # the results were committed, the code is the same
+    assert main(["--only", "pba.fig5", "--quick", "--out", str(tmp_path)]) == 0
+    assert main(first) == 0
+    assert (tmp_path / "bulk.fig15.jsonl").read_text() == before
+    page = (tmp_path / "report.html").read_text()
+    assert "Code of commit cccccccccc. " in page
+    assert page.count("code of commit cccccccccc, load average") == 2
+    code["code"] = "d" * 40  # now the code differs: the figure is measured again
+    assert main(first) == 0
+    assert (tmp_path / "bulk.fig15.jsonl").read_text() != before
+    page = (tmp_path / "report.html").read_text()
+    assert "Code of commit dddddddddd, cccccccccc. " in page
+
+
+@needs_browser
+def test_the_report_opens_in_a_browser(tmp_path: Path) -> None:
+    figure = counting([])
+    run([figure], SMOKE, tmp_path)
+    address = report.write([report.judged(figure, SMOKE, tmp_path)], tmp_path).as_uri()
+    with browser(tmp_path) as page:
+        for width, dark in ((1400, False), (400, True)):
+            page.size(width, 900, dark=dark)
+            page.open(address)
+            page.wait("document.readyState == 'complete' && window.Plotly")
+            page.wait("document.querySelectorAll('.chart .scatterlayer .point').length == 1")
+            assert not page.overflows
+        assert page.errors == []
+        assert set(page.requests) == {address}
+
+
+def test_a_finding_for_several_operators_is_told_once() -> None:
+    claims = [Claim("it is flat", False, f"{n}x", about=name) for n, name in enumerate("ab")]
+    assert report.grouped(claims) == [("it is flat", "a: 0x; b: 1x")]
 
 
 APART = ("bulk.fig10", "bulk.billion", "reactive.fig12")  # start processes of their own
@@ -189,7 +233,8 @@ def machine_line(second: float, value: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["debs2012.txt", "debs2012.txt.gz"])
-def test_debs_2012(tmp_path: Path, name: str) -> None:
+def test_debs_2012(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "LEAST", 1)
     lines = [machine_line(s, v) for s, v in ((28.967032, 5), (28.977, 6), (28.96, 7), (29.0, 8))]
     write(tmp_path / name, "\n".join(lines) + "\n")
     events = manufacturing(Context("smoke", tmp_path), 100)
@@ -206,6 +251,11 @@ def test_debs_2012(tmp_path: Path, name: str) -> None:
         ("\t".join(["yesterday", *["1"] * 20]) + "\n", "expected times such as 2012-02-22T16"),
         (machine_line(1.0, 1).replace("\t1\t", "\tmany\t", 1) + "\n", "must hold numbers"),
         ("", "cannot be read as a table"),
+        (
+            machine_line(1.0, 1) + "\n" + machine_line(2.0, 1).replace("\t1\t", "\t\t", 1) + "\n",
+            "mf01, the third field, is empty in row 2",
+        ),
+        ("\x80\ta\nb\n", "cannot be read as a table"),
     ],
 )
 def test_a_wrong_debs_2012_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -222,6 +272,9 @@ def test_debs_2014(tmp_path: Path) -> None:
     assert events.values.tolist() == [7.25, 8.0], "work is left out"
     assert events.times.tolist() == [100_000_000, 101_000_000]
     assert events.keys[0] != events.keys[1]
+    write(path, lines[0] + "\n")
+    with pytest.raises(DataError, match=r"debs2014.csv has no loads"):
+        files.debs_2014([path], 2)
     write(path, "1,100,5.5,0,1\n")
     with pytest.raises(DataError, match=r"expected the fields id, timestamp, .* got 5 fields"):
         files.debs_2014([path], 2)
@@ -231,7 +284,8 @@ OLD = '"tripduration","starttime","stoptime","start station id","bikeid"\n'
 NEW = "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id\n"
 
 
-def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
+def test_citi_bike_of_2018_and_newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "LEAST", 1)
     write(
         tmp_path / "201808-citibike.csv",
         OLD
@@ -252,9 +306,22 @@ def test_citi_bike_of_2018_and_newer(tmp_path: Path) -> None:
     bad = write(tmp_path / "bad-citibike.csv", "a,b\n1,2\n")
     with pytest.raises(DataError, match=r"expected a header with starttime, .* got a, b"):
         files.citi_bike([bad], 10)
+    hole = write(tmp_path / "hole-citibike.csv", OLD + '61,,"2018-08-01 00:01:08.3210",3162,1\n')
+    with pytest.raises(DataError, match=r"hole-citibike.csv: starttime is empty in row 1"):
+        files.citi_bike([hole], 10)
+    with pytest.raises(DataError, match=r"is a zip archive; unpack it"):
+        files.citi_bike([write(tmp_path / "citibike.csv.zip", "PK")], 10)
     empty = write(tmp_path / "empty-citibike.csv", OLD)
     with pytest.raises(DataError, match="has no rows"):
         files.citi_bike([empty], 10)
+
+
+def test_too_few_rows_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [machine_line(second, 5) for second in range(3)]
+    write(tmp_path / "debs2012.txt", "\n".join(lines) + "\n")
+    words = ["--only", "daba.fig12", "--quick", "--data", str(tmp_path), "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "error: debs2012.txt: expected at least 100 rows, got 3" in capsys.readouterr().err
 
 
 def test_generated_trips_have_the_disorder_of_the_paper() -> None:

@@ -36,11 +36,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of the paper, held against our numbers."""
+    """A finding of the paper, held against our numbers.
+
+    `paper` and `measured` are clauses: a verdict says "it is not true that <paper> (<measured>)".
+    """
 
     paper: str
     holds: bool
     measured: str
+    about: str = ""  # the operator, where there is a claim for each
     # Theory promises it and combines are counted, so no noise can break it.
     promised: bool = False
 

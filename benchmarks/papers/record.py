@@ -1,7 +1,8 @@
 """The record of a figure: a header line, then one measurement per line, as JSON.
 
 A cell is written at once when it is measured. A run that was interrupted reads what is there, drops
-an unfinished cell, and goes on. Records of another size, commit or data folder are begun anew.
+an unfinished cell, and goes on. Records of another size, data folder or state of the code are begun
+anew; a commit that changes only results or pages does not count.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def measure(figure: Figure, context: Context, out: Path) -> Iterator[tuple[int, 
     path = path_of(figure.name, out)
     new = header_of(figure.name, context, len(cells))
     old, rows = load(figure.name, out)
-    same = ("size", "cells", "data", "commit", "modified")
+    same = ("size", "cells", "data", "code", "modified")
     if old is None or any(old.get(name) != new[name] for name in same):
         old, rows = new, []
     done = {row["cell"] for row in rows}

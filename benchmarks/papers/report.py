@@ -41,14 +41,30 @@ class Result:
         """Return the verdict on the shape, from the claims."""
         if not self.rows:
             return f"not run: {self.reason or 'no measurements'}"
-        broken = [claim.measured for claim in self.claims if not claim.holds]
-        return f"different, because {'; '.join(broken)}" if broken else "same shape"
+        broken = [claim for claim in self.claims if not claim.holds]
+        if not broken:
+            return "same shape"
+        clauses = (f"{paper} ({numbers})" for paper, numbers in grouped(broken))
+        return f"different, because it is not true here that {', or that '.join(clauses)}"
 
     @property
     def title(self) -> str:
         """Return the title; it says so if the data was generated."""
         sources = dict.fromkeys(row["source"] for row in self.rows if "source" in row)
         return " ".join([self.figure.title, *(f"({source})" for source in sources)])
+
+
+def grouped(claims: Sequence[Claim]) -> list[tuple[str, str]]:
+    """Return each finding once, with what was measured for all operators.
+
+    >>> grouped([Claim("it is flat", False, "2x", about="sum"), Claim("it is flat", False, "3x")])
+    [('it is flat', 'sum: 2x; 3x')]
+    """
+    numbers: dict[str, list[str]] = {}
+    for claim in claims:
+        words = f"{claim.about}: {claim.measured}" if claim.about else claim.measured
+        numbers.setdefault(claim.paper, []).append(words)
+    return [(paper, "; ".join(measured)) for paper, measured in numbers.items()]
 
 
 def judged(figure: Figure, context: Context, out: Path) -> Result:
@@ -92,45 +108,91 @@ def _about(results: Sequence[Result]) -> str:
     headers = [result.header for result in results if result.header is not None]
     if not headers:
         return "Nothing is measured yet."
-    newest = max(headers, key=lambda header: str(header["date"]))
-    machine = newest["machine"]
-    sizes = ", ".join(dict.fromkeys(str(header["size"]) for header in headers))
-    loads = [float(row["load"]) for result in results for row in result.rows]
-    changed = ", with changes" if newest["modified"] else ""
-    words = (
-        f"Size: {sizes}. Commit {str(newest['commit'])[:10]}{changed}, {newest['date']}. "
-        f"{machine['cores']} cores of {machine['cpu']}, {machine['memory']}. Load average during "
-        f"the run: {min(loads, default=0):.1f} to {max(loads, default=0):.1f}."
+    machines = dict.fromkeys(
+        f"{machine['cores']} cores of {machine['cpu']}, {_gigabytes(machine['memory'])}"
+        for machine in (header["machine"] for header in headers)
     )
+    sizes = ", ".join(dict.fromkeys(str(header["size"]) for header in headers))
+    codes = ", ".join(dict.fromkeys(_code(header) for header in headers))
+    dates = sorted(str(header["date"])[:10] for header in headers)
+    days = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+    words = f"Size: {sizes}. Code of commit {codes}. {days}. {'; '.join(machines)}."
     return escape(words)
 
 
+def _gigabytes(memory: str | None) -> str:
+    """Return what /proc/meminfo says in words for people.
+
+    >>> _gigabytes("24684096 kB")
+    '25 GB of memory'
+    """
+    number = (memory or "").split(" ")[0]
+    return f"{int(number) / 1e6:.0f} GB of memory" if number.isdigit() else "memory unknown"
+
+
+def _code(header: Row) -> str:
+    changed = " with changes" if header["modified"] else ""
+    return f"{str(header.get('code') or header['commit'])[:10]}{changed}"
+
+
+def _run(result: Result) -> str:
+    """Say when and of what code a figure was measured: parts of a run may differ."""
+    if result.header is None or not result.rows:
+        return ""
+    loads = [float(row["load"]) for row in result.rows]
+    return (
+        f"Run of {result.header['date'][:10]}, size {result.header['size']}, code of commit "
+        f"{_code(result.header)}, load average {min(loads):.1f} to {max(loads):.1f}."
+    )
+
+
+def _kind(result: Result) -> str:
+    """Return the verdict's class in the page: same-shape, different or not-run."""
+    return result.verdict.split(",")[0].split(":")[0].replace(" ", "-")
+
+
 def _row(result: Result) -> str:
-    measured = "; ".join(claim.measured for claim in result.claims if claim.holds)
-    kind = result.verdict.split(",")[0].split(":")[0].replace(" ", "-")
-    cells = (result.figure.found, measured or "-")
+    measured = "".join(
+        f"<div>{escape(paper)}: {escape(numbers)}</div>"
+        for paper, numbers in grouped([claim for claim in result.claims if claim.holds])
+    )
     return (
         f'<tr><td><a href="#{result.figure.name}">{result.figure.name}</a></td>'
-        + "".join(f"<td>{escape(text)}</td>" for text in cells)
-        + f'<td class="{kind}">{escape(result.verdict)}</td></tr>'
+        f"<td>{escape(result.figure.found)}</td>"
+        f'<td class="{_kind(result)}">{escape(result.verdict)}</td>'
+        f'<td class="holds">{measured}</td></tr>'
     )
 
 
 def _section(result: Result, charts: list[dict[str, Any]]) -> str:
     lines = [f'<section id="{result.figure.name}">', f"<h2>{escape(result.title)}</h2>"]
-    lines.append(f"<p><b>{escape(result.verdict)}</b>. {escape(result.figure.remark)}</p>")
-    for claim in result.claims:
-        mark = "yes" if claim.holds else "no"
-        promised = ", promised by the theory" if claim.promised else ""
-        lines.append(
-            f'<p class="claim">{escape(claim.paper)}{promised}: <b>{mark}</b>, '
-            f"{escape(claim.measured)}.</p>"
-        )
+    kind = _kind(result)
+    lines.append(
+        f'<p><b class="{kind}">{kind.replace("-", " ")}</b>. {escape(result.figure.found)}</p>'
+    )
+    if not result.rows:
+        lines.append(f'<p class="claim">{escape(result.verdict)}.</p>')
+    lines += [f'<p class="claim">{line}</p>' for line in _checks(result.claims)]
+    lines.append(f'<p class="claim">{escape(f"{result.figure.remark} {_run(result)}".strip())}</p>')
     lines.append('<div class="charts">')
     for chart in result.figure.charts(result.rows) if result.rows else []:
         lines.append(f'<div class="chart" data-chart="{len(charts)}"></div>')
         charts.append(plotted(chart))
     return "\n".join([*lines, "</div></section>"])
+
+
+def _checks(claims: Sequence[Claim]) -> list[str]:
+    lines: list[str] = []
+    for holds, mark in ((False, "no"), (True, "yes")):
+        chosen = [claim for claim in claims if claim.holds == holds]
+        promised = {claim.paper for claim in chosen if claim.promised}
+        for paper, numbers in grouped(chosen):
+            theory = " (promised by the theory)" if paper in promised else ""
+            lines.append(
+                f'<b class="{"same-shape" if holds else "different"}">{mark}</b>: '
+                f"{escape(paper)}{theory}: {escape(numbers)}."
+            )
+    return lines
 
 
 def plotted(chart: Chart) -> dict[str, Any]:
@@ -144,8 +206,10 @@ def plotted(chart: Chart) -> dict[str, Any]:
             traces += _violin(series, place, color)
         else:
             traces += _traces(chart, series, color)
+    # Bars stand side by side, also where their names are numbers.
+    kind = "log" if chart.log_x else "category" if chart.kind == "bars" else "-"
     axes: dict[str, dict[str, Any]] = {
-        "xaxis": {"title": {"text": chart.x}, "type": "log" if chart.log_x else "-"},
+        "xaxis": {"title": {"text": chart.x}, "type": kind},
         "yaxis": {"title": {"text": chart.y}, "type": "log" if chart.log_y else "linear"},
     }
     if chart.kind == "violins":

@@ -225,6 +225,18 @@ TEST(a_bulk_with_a_steady_delay_is_merged_and_not_sorted) {
   CHECK_EQ(tree.query(), static_cast<double>(n));
 }
 
+TEST(a_bulk_of_equal_times_is_one_entry) {
+  for (const std::size_t n : {2u, 64u, 300u}) {
+    Fiba<Concat<false>> tree(Concat<false>{}, 2);
+    tree.insert(1, "<");
+    tree.bulk_insert(std::vector<std::int64_t>(n, 7).data(),
+                     std::vector<std::string>(n, "x").data(), n);
+    tree.check();
+    CHECK_EQ(tree.size(), 2u);
+    CHECK_EQ(tree.query(), "<" + std::string(n, 'x'));
+  }
+}
+
 TEST(equal_times_of_an_unsorted_bulk_combine_in_the_order_in_which_they_come) {
   Driver<std::int64_t> driver(Arrival::kRandom, 5);
   for (int round = 0; round < 200; ++round) {
@@ -271,6 +283,22 @@ TEST(bulk_insert_combines_less_than_a_loop) {
 }
 
 // ---- memory
+
+// A bulk ends inside a leaf, where the next one goes on: the leaf is split there, not in its
+// middle.
+TEST(bulks_with_a_steady_delay_leave_full_leaves) {
+  for (const std::int64_t m : {64, 128, 256}) {
+    std::uint64_t combines = 0;
+    Fiba<CountedSum> tree(CountedSum{&combines});
+    for (std::int64_t t = 0; t < 1 << 17; t += m) {
+      std::vector<std::int64_t> times;
+      for (std::int64_t i = t; i < t + m; ++i) times.push_back(i % 2 == 0 ? i : i - 1024);
+      tree.bulk_insert(times.data(), std::vector<double>(times.size(), 1.0).data(), times.size());
+    }
+    tree.check();
+    CHECK(static_cast<double>(tree.bytes()) < 24.5 * static_cast<double>(tree.size()));
+  }
+}
 
 TEST(memory_of_a_window_that_shrank_is_reused_then_given_back) {
   std::uint64_t combines = 0;

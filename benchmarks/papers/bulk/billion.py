@@ -105,27 +105,31 @@ def claims(rows: list[Row]) -> list[Claim]:
         tail = large["evict_p99999_ns"] / small["evict_p99999_ns"]
         found += [
             Claim(
-                f"{operator}: the bytes per entry do not depend on n",
+                "the bytes per entry do not depend on n",
                 0.8 <= more <= 1.25,
-                f"{operator}: {large['bytes_per_entry']:.1f} bytes per entry at n = "
+                f"{large['bytes_per_entry']:.1f} bytes per entry at n = "
                 f"{large['n']:,}, resident {large['resident_bytes_per_entry']:.1f} (the paper: 64 "
                 "to 70)",
                 promised=True,
+                about=operator,
             ),
             Claim(
-                f"{operator}: the throughput is 1 to 1.12x less than with a small window",
-                slower <= 1.5,
-                f"{operator}: {slower:.2f}x less",
+                "the throughput is 1 to 1.12x less than with a small window",
+                slower <= 1.25,
+                f"the small window has {slower:.2f}x the throughput",
+                about=operator,
             ),
             Claim(
-                f"{operator}: the median of a bulk evict rises by about 7.5%",
+                "the median of a bulk evict rises by about 7.5%",
                 evict <= 1.5,
-                f"{operator}: {evict:.2f}x the median of the small window",
+                f"{evict:.2f}x the median of the small window",
+                about=operator,
             ),
             Claim(
-                f"{operator}: the 99.999% quantile of a bulk evict rises to about 2x",
+                "the 99.999% quantile of a bulk evict rises to about 2x",
                 tail <= 10,
-                f"{operator}: {tail:.1f}x the quantile of the small window",
+                f"{tail:.1f}x the quantile of the small window",
+                about=operator,
             ),
         ]
     return found

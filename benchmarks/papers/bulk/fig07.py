@@ -31,15 +31,17 @@ def claims(rows: list[Row]) -> list[Claim]:
         others = min(median["two_stacks_lite"], median["daba_lite"])
         found += [
             Claim(
-                f"{operator}: a bulk evict is much faster than a loop",
+                "a bulk evict is much faster than a loop",
                 ratio >= 5,
-                f"{operator}: a loop takes {ratio:.1f}x as long as a bulk evict",
+                f"a loop takes {ratio:.1f}x as long as a bulk evict",
+                about=operator,
             ),
             Claim(
-                f"{operator}: FiBA in bulk and AMTA have the best latencies",
+                "FiBA in bulk and AMTA have the best latencies",
                 max(median["b_fiba4"], median["amta"]) < others,
-                f"{operator}: algorithms without bulk evicts take "
+                f"algorithms without bulk evicts take "
                 f"{others / max(median['b_fiba4'], median['amta']):.1f}x as long",
+                about=operator,
             ),
         ]
     return found

@@ -32,9 +32,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ratio = trees / max(median["two_stacks_lite"], median["daba_lite"])
         found.append(
             Claim(
-                f"{operator}: Two-Stacks Lite and DABA Lite insert faster than the trees",
+                "Two-Stacks Lite and DABA Lite insert faster than the trees",
                 ratio > 1,
-                f"{operator}: the best tree takes {ratio:.1f}x as long as the slower of them",
+                f"the best tree takes {ratio:.1f}x as long as the slower of them",
+                about=operator,
             )
         )
     return found

@@ -7,6 +7,7 @@ from benchmarks.papers.bulk import throughput
 FIGURE = throughput.figure(
     12,
     "throughput with bulk evicts and inserts, by bulk size",
-    "Throughput rises with m up to about 2^12; Two-Stacks Lite is the best in order.",
+    "The throughput of all algorithms rises with m up to about 2^12, and drops when m gets very "
+    "large.",
     x="m",
 )

@@ -48,9 +48,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         gain = max(speed["b_fiba4"], speed["b_fiba8"]) / max(speed["nb_fiba4"], speed["nb_fiba8"])
         found.append(
             Claim(
-                f"{operator}: bulk evicts give an advantage on real data",
-                gain >= 1,
-                f"{operator}: {gain:.2f}x the throughput of single evicts",
+                "bulk evicts give an advantage on real data",
+                gain > 1.02,  # less is noise
+                f"{gain:.2f}x the throughput of single evicts",
+                about=operator,
             )
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -67,7 +68,7 @@ def charts(rows: list[Row], *, x: str) -> list[Chart]:
 
 
 def by_bulk(rows: list[Row]) -> list[Claim]:
-    """Judge the gain of larger bulks, and the winner."""
+    """Judge the gain of larger bulk evicts, and the winner."""
     found = []
     for operator in dict.fromkeys(row["operator"] for row in rows):
         chosen = where(rows, operator=operator)
@@ -76,17 +77,50 @@ def by_bulk(rows: list[Row]) -> list[Claim]:
         winner = best(chosen, "million_per_second")
         found += [
             Claim(
-                f"{operator}: larger bulks raise the throughput of FiBA and AMTA",
+                "larger bulks raise the throughput of FiBA and AMTA",
                 max(speed) > 1.1 * speed[0] and max(amta) > 1.1 * amta[0],
-                f"{operator}: up to {max(speed) / speed[0]:.1f}x and {max(amta) / amta[0]:.1f}x of "
-                "m = 1",
+                f"up to {max(speed) / speed[0]:.1f}x and {max(amta) / amta[0]:.1f}x of m = 1",
+                about=operator,
             ),
             Claim(
-                f"{operator}: Two-Stacks Lite has the best throughput in order",
+                "Two-Stacks Lite has the best throughput in order",
                 winner == "two_stacks_lite",
-                f"{operator}: {winner} is the best",
+                f"{winner} is the best",
+                about=operator,
             ),
         ]
+    return found
+
+
+def by_bulk_inserts(rows: list[Row]) -> list[Claim]:
+    """Judge the gain of larger bulks of both kinds, up to about 2^12 and beyond."""
+    found = []
+    largest = max(row["m"] for row in rows)
+    for operator in dict.fromkeys(row["operator"] for row in rows):
+        chosen = where(rows, operator=operator)
+        gains, kept = {}, {}
+        for side in dict.fromkeys(row["side"] for row in chosen):
+            speed = {row["m"]: row["million_per_second"] for row in where(chosen, side=side)}
+            best_ = max(value for m, value in speed.items() if m <= 2**12)
+            gains[side] = best_ / speed[1]
+            kept[side] = speed[largest] / best_
+        found.append(
+            Claim(
+                "the throughput of all algorithms rises with m up to about 2^12",
+                min(gains.values()) > 1.1,
+                f"{min(gains, key=gains.__getitem__)} gains the least: {min(gains.values()):.2f}x",
+                about=operator,
+            )
+        )
+        if largest >= 2**16:
+            found.append(
+                Claim(
+                    "it drops when m gets very large",
+                    typical(list(kept.values())) < 1,
+                    f"typically {typical(list(kept.values())):.2f}x at m = {largest:,}",
+                    about=operator,
+                )
+            )
     return found
 
 
@@ -101,22 +135,25 @@ def by_distance(rows: list[Row], *, bulk: bool) -> list[Claim]:
             flat = spread(values(late, "million_per_second", side="b_fiba4"))
             found += [
                 Claim(
-                    f"{operator}: the distance does not slow bulks down",
+                    "the distance does not slow bulks down",
                     flat <= 3,
-                    f"{operator}: within {flat:.1f}x over d > 0",
+                    f"within {flat:.1f}x over d > 0",
+                    about=operator,
                 ),
                 Claim(
-                    f"{operator}: bulks are faster than single calls",
+                    "bulks are faster than single calls",
                     gain > 1,
-                    f"{operator}: bulks have {gain:.1f}x the throughput of single calls",
+                    f"bulks have {gain:.1f}x the throughput of single calls",
+                    about=operator,
                 ),
             ]
         else:
             found.append(
                 Claim(
-                    f"{operator}: at m = 1 bulk calls have no advantage",
+                    "at m = 1 bulk calls have no advantage",
                     0.3 <= gain <= 1.2,
-                    f"{operator}: {gain:.2f}x the throughput of single calls",
+                    f"{gain:.2f}x the throughput of single calls",
+                    about=operator,
                 )
             )
     return found
@@ -124,13 +161,15 @@ def by_distance(rows: list[Row], *, bulk: bool) -> list[Claim]:
 
 def figure(number: int, title: str, found: str, *, x: str, **options: Any) -> Figure:
     """Return one of the four figures."""
-    bulk = options.get("m", 1) > 1
+    judge: Callable[[list[Row]], list[Claim]] = partial(by_distance, bulk=options.get("m", 1) > 1)
+    if x == "m":
+        judge = by_bulk_inserts if options.get("insert", True) else by_bulk
     return Figure(
         f"bulk.fig{number}",
         f"Bulk FiBA figure {number}: {title}",
         found,
         partial(cells, x=x, **({**options, "sides": TREES} if x == "d" else options)),
-        by_bulk if x == "m" else partial(by_distance, bulk=bulk),
+        judge,
         partial(charts, x=x),
         remark="Bloom filters run at n = 2^20, because 2^22 of them do not fit in memory.",
     )

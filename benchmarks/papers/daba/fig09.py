@@ -73,17 +73,19 @@ def claims(rows: list[Row]) -> list[Claim]:
         first = min(least["two_stacks"], least["two_stacks_lite"])
         found.append(
             Claim(
-                f"{operator}: Two-Stacks or its Lite version has the fastest rounds",
+                "Two-Stacks or its Lite version has the fastest rounds",
                 first <= min(least["daba"], least["daba_lite"], least["fiba4"]),
-                f"{operator}: its fastest round takes {first} ns, that of FiBA {least['fiba4']} ns",
+                f"its fastest round takes {first} ns, that of FiBA {least['fiba4']} ns",
+                about=operator,
             )
         )
         found.append(
             Claim(
-                f"{operator}: the slowest round of Two-Stacks Lite is an order of magnitude above "
+                "the slowest round of Two-Stacks Lite is an order of magnitude above "
                 "that of DABA Lite",
                 ratio >= 10,
-                f"{operator}: the slowest round of Two-Stacks Lite takes {ratio:.1f}x as long",
+                f"the slowest round of Two-Stacks Lite takes {ratio:.1f}x as long",
+                about=operator,
             )
         )
     return found

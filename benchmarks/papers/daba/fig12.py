@@ -25,6 +25,7 @@ SIZES = {
     "full": (32_300_000, (0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600), 3),
 }
 LATENCY = 600  # seconds
+LONG = 1_000  # seconds
 
 
 def evictions(times: Array, length: int) -> Array:
@@ -78,16 +79,18 @@ def cells(context: Context) -> list[Cell]:
 def claims(rows: list[Row]) -> list[Claim]:
     """Judge flatness, Lite against original, and that bulk evictions level the slowest rounds."""
     speeds_ = where(rows, part="throughput")
-    flat = spread(values(speeds_, "ns", side="daba_lite"))
+    short = [row for row in speeds_ if row["window"] <= LONG]
+    flat = max(spread(values(short, "ns", side=side)) for side in SIDES)
     gain = typical(ratios(speeds_, "million_per_second", "daba_lite", "daba", by="window"))
     slow = {row["side"]: row["max"] for row in where(rows, part="latency")}
     apart = spread(taken for side, taken in slow.items() if side != "fiba4")
     return [
         Claim(
-            "the throughput is about the same for all windows",
+            "the throughput is about the same for all windows up to 1,000 seconds",
             flat <= 4,
-            f"DABA Lite within {flat:.1f}x over all windows",
+            f"each algorithm within {flat:.1f}x",
         ),
+        *_longest(speeds_),
         Claim(
             "DABA Lite outperforms DABA",
             gain >= 1,
@@ -98,6 +101,26 @@ def claims(rows: list[Row]) -> list[Claim]:
             apart < 10,
             f"the slowest rounds are within {apart:.1f}x",
         ),
+    ]
+
+
+def _longest(rows: list[Row]) -> list[Claim]:
+    """Judge windows that are long beside the data, if there are any."""
+    long = [row for row in rows if row["window"] > LONG]
+    if not long:
+        return []
+    short = [row for row in rows if row["window"] <= LONG]
+    kept = {
+        side: typical(values(long, "million_per_second", side=side))
+        / typical(values(short, "million_per_second", side=side))
+        for side in SIDES
+    }
+    return [
+        Claim(
+            "longer windows have a somewhat lower throughput",
+            typical(list(kept.values())) < 1,
+            f"{min(kept.values()):.2f} to {max(kept.values()):.2f}x of the shorter ones",
+        )
     ]
 
 
@@ -126,7 +149,7 @@ FIGURE = Figure(
     "daba.fig12",
     "DABA figure 12: event-time windows over manufacturing data",
     "As with synthetic data, but rare bulk evictions give all in-order algorithms similar slowest "
-    "rounds.",
+    "rounds, and the throughput falls somewhat beyond 1,000 seconds.",
     cells,
     claims,
     charts,

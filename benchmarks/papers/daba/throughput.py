@@ -80,20 +80,21 @@ def claims(rows: list[Row], *, drain: bool) -> list[Claim]:
         flat = max(spread(values(small, "ns", side=side)) for side in SIDES)
         found.append(
             Claim(
-                f"{operator}: the throughput is nearly flat in n",
+                "the throughput is nearly flat in n",
                 flat <= 3,
-                f"{operator}: within {flat:.1f}x for {least} <= n <= 2^14",
+                f"within {flat:.1f}x for {least} <= n <= 2^14",
+                about=operator,
             )
         )
-        for lite in ("two_stacks_lite", "daba_lite"):
+        for lite, name in (("two_stacks_lite", "Two-Stacks"), ("daba_lite", "DABA")):
             gains = ratios(chosen, "million_per_second", lite, lite.removesuffix("_lite"), by="n")
             wins = sum(gain >= 1 for gain in gains)
             found.append(
                 Claim(
-                    f"{operator}: {lite} always outperforms its original",
+                    f"{name} Lite always outperforms {name}",
                     wins >= 0.8 * len(gains),
-                    f"{operator}: {lite} wins at {wins} of {len(gains)} windows, typically with "
-                    f"{typical(gains):.2f}x",
+                    f"at {wins} of {len(gains)} windows, typically {typical(gains):.2f}x",
+                    about=operator,
                 )
             )
         if drain and operator == "bloom":

@@ -16,13 +16,20 @@ from benchmarks.papers.figure import Context
 
 __all__ = ["DataError", "Events", "manufacturing", "plugs", "trips"]
 
+LEAST = 100  # rows; fewer fill no window
 Loader = Callable[[list[Path], int], Events]
 
 
 def _events(context: Context, pattern: str, load: Loader, generate: Callable[[int], Events],
             rows: int) -> Events:  # fmt: skip
     paths = sorted(context.data.glob(pattern)) if context.data is not None else []
-    return load(paths, rows) if paths else generate(rows)
+    if not paths:
+        return generate(rows)
+    events = load(paths, rows)
+    if len(events) < LEAST:
+        names = ", ".join(path.name for path in paths)
+        raise DataError(f"{names}: expected at least {LEAST} rows, got {len(events)}")
+    return events
 
 
 @lru_cache(maxsize=2)

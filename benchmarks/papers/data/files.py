@@ -27,7 +27,9 @@ CITI_BIKE = (
 
 
 def _read(path: Path, rows: int, **options: Any) -> Any:
-    """Return the first rows of a CSV file as a table of strings."""
+    """Return the first rows of a CSV file."""
+    if path.suffix == ".zip":
+        raise DataError(f"{path.name} is a zip archive; unpack it into the folder first")
     parse = csv.ParseOptions(delimiter=options.pop("delimiter", ","))
     read = csv.ReadOptions(**{"block_size": 1 << 22, **options})
     try:
@@ -40,19 +42,27 @@ def _read(path: Path, rows: int, **options: Any) -> Any:
                     break
         return pa.Table.from_batches(batches, reader.schema).slice(0, rows)
     except (pa.ArrowInvalid, OSError) as error:
-        first = str(error).splitlines()[0]
+        first = ascii(str(error).splitlines()[0])[1:-1]  # the file may hold anything
         raise DataError(f"{path.name} cannot be read as a table: {first}") from error
 
 
-def _number(path: Path, table: Any, name: str, kind: Any) -> Any:
+def _refuse_nulls(path: Path, column: Any, name: str) -> None:
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py() + 1
+        raise DataError(f"{path.name}: {name} is empty in row {row}")
+
+
+def _number(path: Path, column: Any, name: str, kind: Any) -> Any:
+    _refuse_nulls(path, column, name)
     try:
-        return pc.cast(table[name], kind).to_numpy()
+        return pc.cast(column, kind).to_numpy()
     except pa.ArrowInvalid as error:
-        raise DataError(f"{path.name}: column {name} must hold numbers: {error}") from error
+        raise DataError(f"{path.name}: {name} must hold numbers: {error}") from error
 
 
-def _times(path: Path, column: Any, example: str) -> Any:
+def _times(path: Path, column: Any, name: str, example: str) -> Any:
     """Return times in microseconds of ISO text; digits beyond microseconds and zones are cut."""
+    _refuse_nulls(path, column, name)
     if not pa.types.is_string(column.type):
         column = pc.cast(column, pa.string())
     text = pc.replace_substring(pc.utf8_slice_codeunits(column, 0, 26), " ", "T")
@@ -96,9 +106,9 @@ def debs_2012(paths: Sequence[Path], rows: int) -> Events:
                 f"{path.name}: expected at least {DEBS_2012_FIELDS} fields separated by tabs "
                 f"(time, index, mf01, ...), got {table.num_columns}"
             )
-        names = [table.column_names[number] for number in DEBS_2012]
-        times = _times(path, table[names[0]], "2012-02-22T16:46:28.9670320+00:00")
-        values = _number(path, table, names[1], pa.float64())
+        time, sensor = (table.column(number) for number in DEBS_2012)
+        times = _times(path, time, "the time", "2012-02-22T16:46:28.9670320+00:00")
+        values = _number(path, sensor, "mf01, the third field,", pa.float64())
         return Events(times, values, np.zeros(len(times), np.int64), "")
 
     return _each(paths, rows, load)
@@ -117,11 +127,13 @@ def debs_2014(paths: Sequence[Path], rows: int) -> Events:
             )
         table = table.rename_columns(list(DEBS_2014_FIELDS))
         whole = {
-            name: _number(path, table, name, pa.int64())
+            name: _number(path, table[name], name, pa.int64())
             for name in ("timestamp", "property", "plug", "household", "house")
         }
-        value = _number(path, table, "value", pa.float64())
+        value = _number(path, table["value"], "value", pa.float64())
         kept = np.flatnonzero(whole["property"] == LOAD)[:count]
+        if not len(kept):
+            raise DataError(f"{path.name} has no loads, which are the rows of property {LOAD}")
         plug = (whole["house"] * 1_000 + whole["household"]) * 1_000 + whole["plug"]
         return Events(whole["timestamp"][kept] * 1_000_000, value[kept], plug[kept], "")
 
@@ -142,7 +154,7 @@ def citi_bike(paths: Sequence[Path], rows: int) -> Events:
                 f"{', '.join(CITI_BIKE[1])} (newer), got {', '.join(table.column_names)}"
             )
         started, ended = (
-            _times(path, table[name], "2018-08-01 00:00:07.3210") for name in names[:2]
+            _times(path, table[name], name, "2018-08-01 00:00:07.3210") for name in names[:2]
         )
         # Newer files leave the station of some trips out.
         station = pc.fill_null(pc.cast(table[names[2]], pa.string()), "")

@@ -13,14 +13,14 @@ GENERATED = "generated data of the same shape"
 
 
 def manufacturing(rows: int) -> Events:
-    """Return values of a sensor at 100 Hz, with jitter, and with gaps of up to a minute.
+    """Return values of a sensor at 100 Hz, with jitter, and with gaps of up to an hour.
 
-    A gap makes many events leave at once, as the paper reports.
+    A gap makes many events leave at once, as the paper reports. There are about 20 in a short run.
     """
     random = np.random.default_rng(SEED)
     steps = random.normal(10_000, 150, rows).clip(5_000, 15_000)
-    gaps = random.random(rows) < 2e-5
-    steps[gaps] += random.uniform(0.1, 60, int(gaps.sum())) * SECOND
+    gaps = random.random(rows) < max(2e-5, 20 / rows)
+    steps[gaps] += 10 ** random.uniform(-1, 3.5, int(gaps.sum())) * SECOND
     times = np.cumsum(steps).astype(np.int64)
     level = 8_000 + 200 * np.sin(np.arange(rows) / 5_000)
     return Events(times, level + random.normal(0, 60, rows), np.zeros(rows, np.int64), GENERATED)
@@ -30,7 +30,8 @@ def trips(rows: int) -> Events:
     """Return bike trips of five months: 8 M events for the whole of it, fewer for its beginning.
 
     Nearly all events are at most 9 places late. About 1 in 10,000, in two weeks of November, is
-    150,000 to a million places late; in a shorter run it is 2% to 12% of the events.
+    150,000 to a million places late; in a shorter run it is 2% to 12% of the events. After a pause
+    of up to five hours, as many events of the day before leave at once.
     """
     random = np.random.default_rng(SEED)
     whole = 8_000_000
@@ -43,6 +44,9 @@ def trips(rows: int) -> Events:
     last = np.interp(days * 24, np.arange(len(edges)), edges)
     places = np.sort(random.uniform(0, last, rows))
     ordered = (np.interp(places, edges, np.arange(len(edges))) * DAY / 24).astype(np.int64)
+    pauses = np.sort((random.uniform(0.55, 1, max(3, round(12 * rows / whole))) * rows).astype(int))
+    lengths = 10 ** random.uniform(2.8, 4.25, len(pauses)) * SECOND
+    ordered += np.repeat(np.cumsum([0, *lengths]).astype(np.int64), np.diff([0, *pauses, rows]))
     delay = late_by(random, rows)
     order = np.argsort(np.arange(rows) + delay, kind="stable")
     duration = random.lognormal(6.4, 0.7, rows).clip(61, 3_000_000)

@@ -98,10 +98,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ratio = max(first[side] for side in FINGERS) / max(first[side] for side in CLASSIC)
         found.append(
             Claim(
-                f"{operator}: at d = 0 the best finger tree is several times as fast as the best "
-                "classic tree",
+                "at d = 0 the best finger tree is several times as fast as the best classic tree",
                 ratio >= 2,
-                f"{operator}: the best finger tree has {ratio:.1f}x the throughput at d = 0",
+                f"the best finger tree has {ratio:.1f}x the throughput at d = 0",
+                about=operator,
             )
         )
         last = {row["side"]: row["million_per_second"] for row in where(chosen, d=chosen[0]["n"])}
@@ -110,9 +110,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         upticks = sum(last[side] > before[side] for side in (*FINGERS, *CLASSIC))
         found.append(
             Claim(
-                f"{operator}: all trees are faster at d = n, where the window is a stack",
+                "all trees are faster at d = n, where the window is a stack",
                 upticks >= 5,
-                f"{operator}: {upticks} of 6 trees are faster at d = n than at d = {far}",
+                f"{upticks} of 6 trees are faster at d = n than at d = {far}",
+                about=operator,
             )
         )
     return found

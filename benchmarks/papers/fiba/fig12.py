@@ -66,9 +66,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ratio = min(first[side] for side in CLASSIC) / min(first[side] for side in FINGERS)
         found.append(
             Claim(
-                f"{operator}: the median of finger trees at d = 0 is far below that of classic",
+                "the median of finger trees at d = 0 is far below that of classic",
                 ratio >= 2,
-                f"{operator}: {ratio:.1f}x lower at d = 0",
+                f"{ratio:.1f}x lower at d = 0",
+                about=operator,
             )
         )
         far = {row["side"]: row["median"] for row in where(rows, operator=operator, late=True)}
@@ -76,11 +77,12 @@ def claims(rows: list[Row]) -> list[Claim]:
         similar = 0.5 <= ratio <= 2
         found.append(
             Claim(
-                f"{operator}: far out of order finger trees have a lower median than classic ones"
+                "far out of order finger trees have a lower median than classic ones"
                 if operator == "bloom"
-                else f"{operator}: far out of order both kinds of trees have similar medians",
+                else "far out of order both kinds of trees have similar medians",
                 ratio > 1 if operator == "bloom" else similar,
-                f"{operator}: classic trees have {ratio:.1f}x the median far out of order",
+                f"classic trees have {ratio:.1f}x the median far out of order",
+                about=operator,
             )
         )
     return found

@@ -78,9 +78,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ratio = max(speed[side] for side in FINGERS) / speed["daba"]
         found.append(
             Claim(
-                f"{operator}: algorithms for data in order outperform finger trees",
+                "algorithms for data in order outperform finger trees",
                 ratio < 1,
-                f"{operator}: the best finger tree has {ratio:.2f}x the throughput of DABA",
+                f"the best finger tree has {ratio:.2f}x the throughput of DABA",
+                about=operator,
             )
         )
     return found

@@ -85,9 +85,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         gain = typical(ratios(chosen, "million_per_second", "range4", "twin4", by="small"))
         found.append(
             Claim(
-                f"{operator}: sharing a window does not consistently change the throughput",
+                "sharing a window does not consistently change the throughput",
                 1 / 3 <= gain <= 3,
-                f"{operator}: one tree has {gain:.2f}x the throughput of two",
+                f"one tree has {gain:.2f}x the throughput of two",
+                about=operator,
             )
         )
     return found

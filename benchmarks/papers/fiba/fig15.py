@@ -68,9 +68,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ]
         found.append(
             Claim(
-                f"{operator}: finger trees outperform the classic trees of their arity",
+                "finger trees outperform the classic trees of their arity",
                 min(gains) > 1,
-                f"{operator}: at least {min(gains):.1f}x the throughput",
+                f"at least {min(gains):.1f}x the throughput",
+                about=operator,
             )
         )
     return found

@@ -21,7 +21,8 @@ def cells(context: Context) -> list[Cell]:
 FIGURE = Figure(
     "pba.fig5",
     "PBA figure 5: throughput by slide",
-    "With larger slides all algorithms become faster and closer to each other.",
+    "PBA is the best with small slides; with larger ones all algorithms become faster and come "
+    "closer to each other.",
     cells,
     throughput.closer,
     partial(throughput.charts, labels={"slide": "slide in rows"}, log=False),

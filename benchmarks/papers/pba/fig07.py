@@ -76,9 +76,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         }
         found.append(
             Claim(
-                f"{operator}: Two-Stacks has spikes far above its median",
+                "Two-Stacks has spikes far above its median",
                 spike["two_stacks"] >= 20 * where(chosen, side="two_stacks")[0]["med"],
-                f"{operator}: Two-Stacks has a window of {spike['two_stacks']:,} ns",
+                f"Two-Stacks has a window of {spike['two_stacks']:,} ns",
+                about=operator,
             )
         )
         ranges = sorted({row["range"] for row in chosen})
@@ -87,18 +88,20 @@ def claims(rows: list[Row]) -> list[Claim]:
             growth = slow[ranges[-1]] / slow[ranges[0]]
             found.append(
                 Claim(
-                    f"{operator}: the spikes of Two-Stacks grow with the range",
+                    "the spikes of Two-Stacks grow with the range",
                     growth >= 1.3,
-                    f"{operator}: the slowest window takes {growth:.1f}x as long at "
+                    f"the slowest window takes {growth:.1f}x as long at "
                     f"{ranges[-1] / ranges[0]:g}x the range",
+                    about=operator,
                 )
             )
         found.append(
             Claim(
-                f"{operator}: PBA has no spikes like those of SBA",
+                "PBA has no spikes like those of SBA",
                 2 * spike["pba"] < spike["sba"],
-                f"{operator}: the slowest window takes {spike['pba']:,} ns with PBA and "
+                f"the slowest window takes {spike['pba']:,} ns with PBA and "
                 f"{spike['sba']:,} ns with SBA",
+                about=operator,
             )
         )
     return found

@@ -42,36 +42,36 @@ def cells(
     ]  # fmt: skip
 
 
+LARGE = 2**15  # slices of a window; from there on the paper's curves are flat
+
+
 def _gains(rows: list[Row], side: str, other: str) -> list[float]:
     return ratios(rows, "million_per_second", side, other, by="cell")
 
 
 def claims(rows: list[Row]) -> list[Claim]:
     """Judge SBA at all windows, and PBA against all others where windows are large."""
-    large = [row for row in rows if row["range"] // row["slide"] >= 2**13] or rows
     found = []
-    for other in ("two_stacks", "slick_deque"):
+    for other, name in (("two_stacks", "Two-Stacks"), ("slick_deque", "SlickDeque")):
         gains = _gains(rows, "sba", other)
         wins = sum(gain > 1 for gain in gains)
         found.append(
             Claim(
-                f"SBA has a higher throughput than {other}, with small windows too",
+                f"SBA has a higher throughput than {name}, with small windows too",
                 wins >= 0.8 * len(gains),
-                f"SBA is faster than {other} at {wins} of {len(gains)} windows, typically "
-                f"{typical(gains):.1f}x",
+                f"at {wins} of {len(gains)} windows, typically {typical(gains):.1f}x",
             )
         )
+    slices = [row["range"] // row["slide"] for row in rows]
+    large = [row for row, n in zip(rows, slices, strict=True) if n >= min(LARGE, max(slices))]
+    return [*found, _best(large, "PBA has the best throughput with large windows")]
+
+
+def _best(rows: list[Row], finding: str) -> Claim:
     others = ("sba", "two_stacks", "slick_deque")
-    best = {other: typical(_gains(large, "pba", other)) for other in others}
-    found.append(
-        Claim(
-            "PBA has the best throughput with large windows",
-            min(best.values()) > 1,
-            ", ".join(f"{gain:.2f}x of {other}" for other, gain in best.items())
-            + " with PBA at large windows",
-        )
-    )
-    return found
+    gains = {other: typical(_gains(rows, "pba", other)) for other in others}
+    numbers = ", ".join(f"{gain:.2f}x of {other}" for other, gain in gains.items())
+    return Claim(finding, min(gains.values()) > 1, f"PBA has {numbers}")
 
 
 def closer(rows: list[Row]) -> list[Claim]:
@@ -86,7 +86,7 @@ def closer(rows: list[Row]) -> list[Claim]:
     faster = sum(last[side] > first[side] for side in first)
     apart = spread(first.values()), spread(last.values())
     return [
-        *claims(rows),
+        _best(where(rows, x=slides[0]), "PBA has the best throughput with a small slide"),
         Claim(
             "larger slides raise the throughput of all",
             faster == len(first),

@@ -22,14 +22,16 @@ def claims(rows: list[Row]) -> list[Claim]:
         little = typical(ratios(small, "million_per_second", RA, ISS, by="n"))
         found += [
             Claim(
-                f"{operator}: at windows of 1,024 RA is several times as fast (3x to 10x)",
+                "at windows of 1,024 RA is several times as fast (3x to 10x)",
                 ratio >= 2,
-                f"{operator}: RA has {ratio:.1f}x the throughput at n = {last}",
+                f"RA has {ratio:.1f}x the throughput at n = {last}",
+                about=operator,
             ),
             Claim(
-                f"{operator}: at small windows RA is slightly slower (5 to 10%)",
+                "at small windows RA is slightly slower (5 to 10%)",
                 0.5 <= little <= 1.1,
-                f"{operator}: {little:.2f}x the throughput of recomputation at n <= 4",
+                f"{little:.2f}x the throughput of recomputation at n <= 4",
+                about=operator,
             ),
         ]
     return found

@@ -27,9 +27,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         slope, fit = per_doubling(values(chosen, "n"), values(chosen, "us"))
         found.append(
             Claim(
-                f"{operator}: the time fits log n",
+                "the time fits log n",
                 fit >= 0.7,
-                f"{operator}: {1e3 * slope:.1f} ns per doubling, r2 = {fit:.2f}",
+                f"{1e3 * slope:.1f} ns per doubling, r2 = {fit:.2f}",
+                about=operator,
             )
         )
     return found

@@ -17,9 +17,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ratio = typical(ratios(where(rows, operator=operator), "ns", RA, ISS, by="n"))
         found.append(
             Claim(
-                f"{operator}: tumbling windows cost about the same in both",
+                "tumbling windows cost about the same in both",
                 ratio <= 2,
-                f"{operator}: RA takes {ratio:.1f}x as long",
+                f"RA takes {ratio:.1f}x as long",
+                about=operator,
             )
         )
     return found

@@ -67,10 +67,11 @@ def claims(rows: list[Row]) -> list[Claim]:
         ratio = typical(ratios(chosen, "ns", "oscillating", "fixed", by="n"))
         found.append(
             Claim(
-                f"{operator}: an oscillating capacity is not slower",
+                "an oscillating capacity is not slower",
                 ratio <= 1.2,
-                f"{operator}: {ratio:.2f}x the time of a fixed one over "
+                f"{ratio:.2f}x the time of a fixed one over "
                 f"{len(values(chosen, 'ns', side='fixed'))} windows",
+                about=operator,
             )
         )
     return found

@@ -38,9 +38,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         *(
             Claim(
-                f"{label}: RA is faster by a constant factor",
+                "RA is faster by a constant factor",
                 gain > 1,
-                f"{label}: AW takes {gain:.2f}x as long",
+                f"AW takes {gain:.2f}x as long",
+                about=label,
             )
             for label, gain in gains.items()
         ),

@@ -1,5 +1,6 @@
 // FiBA: windows that take late data. See fiba/tree.hpp (single operations), fiba/read.hpp (range
-// queries, check) and fiba/bulk.hpp (bulk operations) for layout, invariants, cost and paper.
+// queries, check) and fiba/bulk.hpp and merge.hpp (bulk operations) for layout, invariants, cost
+// and paper.
 #pragma once
 
 #include "slidefold/algorithms/fiba/bulk.hpp"
