@@ -1,4 +1,8 @@
-"""A file that is small on disk and large in memory: workers stay small in a default session."""
+"""A file that is small on disk and large in memory: workers stay small in a default session.
+
+50 million rows by default: `make test-all`, or `pytest -s tests/spark/test_memory.py` for this test
+alone; the variable MEMORY_ROWS sets another number.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ file, rows, per_time, window = sys.argv[1], *map(int, sys.argv[2:])
 spark = SparkSession.builder.getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
 ended = threading.Event()
-watcher = threading.Thread(target=watch)
+watcher = threading.Thread(target=watch, daemon=True)
 watcher.start()
 length = sf.time(window)
 features = sf.rolling(on="t", by="k", n=sf.count().over(length), s=sf.sum("x").over(length))
