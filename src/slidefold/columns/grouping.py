@@ -151,7 +151,11 @@ def _move(
 ) -> Any:
     """Return a column whose rows are moved natively; those of no fixed width in this order."""
     found = _moved_values(values, len(values), move, *where)
-    return values.take(as_arrow(order(len(values)))) if found is None else found
+    if found is None:
+        rows = order(len(values))
+        assert rows is not None
+        found = values.take(as_arrow(rows))
+    return found
 
 
 def _moved_values(values: Any, count: int, move: Callable[..., Any], *where: Order) -> Any:
