@@ -32,7 +32,9 @@ def run_script(script: str, *arguments: str, **variables: str) -> str:
 
 
 def _run(command: list[str], variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **variables}
+    # Without it Spark starts workers with the first python3 of the path.
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    env = {**os.environ, **own, **variables}
     # A worker of xdist tells its tests who they are; the process inside is none.
     for name in [name for name in env if name.startswith("PYTEST_")]:
         del env[name]

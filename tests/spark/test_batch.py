@@ -419,7 +419,7 @@ def test_explain_says_how_and_why(spark: Any) -> None:
     assert "3 chunks of time" in said
     assert "3 scans of the input" in said
     assert (
-        "fixed cost: 3 jobs of Spark, 3 tasks, and about 0.0054 s of one core for 2 columns" in said
+        "fixed cost: 3 jobs of Spark, 3 tasks, and about 0.0024 s of one core for 2 columns" in said
     )
     assert "s: one folded state replaces the middle of each window" in said
     assert "c: all rows of its windows are copied" in said

@@ -13,9 +13,10 @@ from slidefold.definition.operators import max as sf_max
 from slidefold.definition.operators import sum as sf_sum
 from slidefold.pipeline.on_spark import spark_session
 
-_FEW_KEYS, _KEYS = 100, (10_000, 1_000_000)
+_FEW_KEYS, _KEYS = 100, (10_000, 1_000_000, 10_000_000)
 _CALIBRATION = 1_000_000  # rows at most
 _DAYS, _CHUNKS = 30, 8
+_FEATURES = rolling(on="ts", by="k", s=sf_sum("x").over("1h"))
 _HEADINGS = ("keys", "what", "estimated", "measured", "ratio")
 
 
@@ -31,7 +32,7 @@ def calibrate(out: Output, rows: int) -> None:
     results: list[list[Any]] = []
     with spark_session(out, f"local[{cores}]") as spark:
         few = min(rows, _CALIBRATION)
-        moved, taken, _ = _keyed(spark, few, _FEW_KEYS, cores)
+        moved, taken = _calibration(spark, few, cores)
         transport = round(moved * cores / few * 1e6, 3)
         fold = round(max(taken - moved, 0.0) * cores / few * 1e6, 3)
         scale = Scale(rows, transport=transport, fold=fold)
@@ -39,7 +40,7 @@ def calibrate(out: Output, rows: int) -> None:
             sample = _rows(spark, rows, keys).limit(SAMPLE).toArrow()
             expected = shuffle_bytes(sample) / len(sample) * rows
             seconds = rows * (scale.transport + scale.fold) / 1e6 / cores
-            _, taken, written = _keyed(spark, rows, keys, cores)
+            taken, written = _keyed(spark, rows, keys)
             results.append([keys, "shuffle bytes", round(expected), written])
             results.append([keys, "seconds", round(seconds, 2), round(taken, 2)])
         results.append(["no key", "rows copied as halo", *_copied(spark, rows)])
@@ -53,23 +54,31 @@ def calibrate(out: Output, rows: int) -> None:
     )
 
 
-def _keyed(spark: Any, rows: int, keys: int, cores: int) -> tuple[float, float, int]:
-    """Return the seconds of an identity and of a run by key, and the bytes that one shuffles."""
+def _calibration(spark: Any, rows: int, cores: int) -> tuple[float, float]:
+    """Return the seconds of an identity and of a run by key, with few keys."""
     from slidefold.spark.worker import map_in_arrow
 
-    definition = rolling(on="ts", by="k", s=sf_sum("x").over("1h"))
-    data = _rows(spark, rows, keys).cache()
+    data = _rows(spark, rows, _FEW_KEYS).cache()
     data.count()
     partitions = max(cores, 2)
-    ours = definition.run(data, partitions=partitions)
+    ours = _FEATURES.run(data, partitions=partitions)
     floor = map_in_arrow(data.repartition(partitions, "k"), _same, data.schema)
     _timed(ours)  # the first run starts workers and compiles
-    before = _written(spark)
     moved = min(_timed(floor) for _ in range(2))
     taken = min(_timed(ours) for _ in range(2))
-    written = (_written(spark) - before) // 4
     data.unpersist()
-    return moved, taken, written
+    return moved, taken
+
+
+def _keyed(spark: Any, rows: int, keys: int) -> tuple[float, int]:
+    """Return the seconds of a run by key, and the bytes that it shuffles."""
+    data = _rows(spark, rows, keys).cache()
+    data.count()
+    before = _written(spark)
+    taken = _timed(_FEATURES.run(data))
+    written = _written(spark) - before
+    data.unpersist()
+    return taken, written
 
 
 def _copied(spark: Any, rows: int) -> tuple[int, int]:

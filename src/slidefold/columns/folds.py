@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slidefold.buffers import as_arrow, as_numpy
 from slidefold.columns import exact, tally
 from slidefold.columns.lists import collect, collect_distinct, histogram, top_k
 from slidefold.columns.objects import (
@@ -68,7 +69,7 @@ def fold(
     if least is not None:  # the other frames are null, whatever they would give
         enough = count_values(columns, lo, hi) >= least
         lo, hi = lo[enough], hi[enough]
-        own = None if own is None else own.filter(pa.array(enough))
+        own = None if own is None else own.filter(as_arrow(enough))
     operator = plan.leaf.operator
     if not keeps_nulls(operator):
         columns, lo, hi = without_nulls(columns, lo, hi)
@@ -96,7 +97,7 @@ def _rows_kept(
     if present is None:
         return columns, lo, hi
     before = np.concatenate(([0], np.cumsum(present)))
-    kept = tuple(column.filter(pa.array(present)) for column in columns)
+    kept = tuple(column.filter(as_arrow(present)) for column in columns)
     return kept, before[lo], before[hi]
 
 
@@ -117,7 +118,7 @@ def present_rows(columns: tuple[Any, ...]) -> Array | None:
     found = None
     for column in columns:
         if column.null_count:
-            valid = column.is_valid().to_numpy(zero_copy_only=False)
+            valid = as_numpy(column.is_valid())
             found = valid if found is None else found & valid
     return found
 
@@ -137,7 +138,7 @@ def count_values(columns: tuple[Any, ...], lo: Ints, hi: Ints) -> Ints:
 
 def _count(task: Task) -> Any:
     ran("bounds", task.algorithm)
-    return pa.array(task.hi - task.lo + task.more)
+    return as_arrow(task.hi - task.lo + task.more)
 
 
 def _first(task: Task) -> Any:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidefold import _native
+from slidefold.buffers import as_arrow, as_numpy, packed, unpacked
 from slidefold.definition.windows import SortedRows, counted, tie_order
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import ValueTypeError
@@ -150,7 +151,11 @@ def _move(
 ) -> Any:
     """Return a column whose rows are moved natively; those of no fixed width in this order."""
     found = _moved_values(values, len(values), move, *where)
-    return values.take(pa.array(order(len(values)))) if found is None else found
+    if found is None:
+        rows = order(len(values))
+        assert rows is not None
+        found = values.take(as_arrow(rows))
+    return found
 
 
 def _moved_values(values: Any, count: int, move: Callable[..., Any], *where: Order) -> Any:
@@ -163,9 +168,9 @@ def _moved_values(values: Any, count: int, move: Callable[..., Any], *where: Ord
         return None
     buffers = [None, None]
     if values.null_count:
-        buffers[0] = _packed(move(_unpacked(values, 0), 1, *where))
+        buffers[0] = packed(move(unpacked(values, 0), 1, *where))
     if pa.types.is_boolean(kind):
-        buffers[1] = _packed(move(_unpacked(values, 1), 1, *where))
+        buffers[1] = packed(move(unpacked(values, 1), 1, *where))
     else:
         width = kind.bit_width // 8
         data = np.frombuffer(values.buffers()[1], np.uint8)[values.offset * width :]
@@ -173,20 +178,9 @@ def _moved_values(values: Any, count: int, move: Callable[..., Any], *where: Ord
     return pa.Array.from_buffers(kind, count, buffers)
 
 
-def _unpacked(values: Any, buffer: int) -> npt.NDArray[np.uint8]:
-    """Return bits of a column as bytes: its validity, or its values."""
-    bits = np.frombuffer(values.buffers()[buffer], np.uint8)
-    end = values.offset + len(values)
-    return np.unpackbits(bits, count=end, bitorder="little")[values.offset :]
-
-
-def _packed(flags: npt.NDArray[np.uint8]) -> Any:
-    return pa.py_buffer(np.packbits(flags, bitorder="little"))
-
-
 def from_words(kind: Any, data: Any, valid: npt.NDArray[Any] | None) -> Any:
     """Return words as a column of a type of their width, null where they are not valid."""
-    bits = None if valid is None else _packed(valid.view(np.uint8))
+    bits = None if valid is None else packed(valid)
     return pa.Array.from_buffers(kind, len(data), [bits, pa.py_buffer(data)])
 
 
@@ -195,7 +189,7 @@ def present_rows(columns: Iterable[Any]) -> npt.NDArray[np.bool_] | None:
     found = None
     for column in columns:
         if column.null_count:
-            valid = _unpacked(column, 0) if column.buffers()[0] else np.zeros(len(column), np.uint8)
+            valid = unpacked(column, 0) if column.buffers()[0] else np.zeros(len(column), np.uint8)
             found = valid if found is None else found & valid
     return None if found is None else found.view(np.bool_)
 
@@ -204,12 +198,12 @@ def take_rows(values: Any, rows: Order, valid: npt.NDArray[np.bool_] | None) -> 
     """Return these rows of a column, null where they are not valid."""
     found = _moved_values(values, len(rows), _native.take_rows, rows)
     if found is None:
-        return values.take(pa.array(rows, mask=None if valid is None else ~valid))
+        return values.take(from_words(pa.from_numpy_dtype(rows.dtype), rows, valid))
     if valid is None:
         return found
     if found.null_count:
-        valid = valid & _unpacked(found, 0).view(np.bool_)
-    bits = _packed(valid.view(np.uint8))
+        valid = valid & unpacked(found, 0).view(np.bool_)
+    bits = packed(valid)
     return pa.Array.from_buffers(found.type, len(rows), [bits, found.buffers()[1]])
 
 
@@ -283,7 +277,7 @@ def group_numbers(table: Any, by: Sequence[str]) -> tuple[Groups | None, int]:
         else:
             # Below 2**31 each, since there are no more groups than rows.
             both = found.astype(np.int64) * width + codes
-            found, count = _numbered(pa.array(both))
+            found, count = _numbered(as_arrow(both))
     return found, count
 
 
@@ -316,8 +310,8 @@ def one_zero(values: Any) -> Any:
 
 def _numbered(values: Any) -> tuple[Groups, int]:
     if values.null_count == 0 and pa.types.is_signed_integer(values.type):
-        close = _native.number_keys(values.cast(pa.int64()).to_numpy())
+        close = _native.number_keys(as_numpy(values.cast(pa.int64())))
         if close is not None:
             return close
     encoded = values.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(), len(encoded.dictionary)
+    return as_numpy(encoded.indices), len(encoded.dictionary)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slidefold.buffers import as_arrow, as_numpy, packed
 from slidefold.errors import ValueTypeError
 
 Array = npt.NDArray[Any]
@@ -56,7 +57,7 @@ def whole_numbers(values: Any) -> Array:
             values = values.cast(pa.int32())
         elif pa.types.is_boolean(kind):
             values = values.cast(pa.int8())
-    return values.cast(pa.int64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return as_numpy(values.cast(pa.int64()))
 
 
 def real_numbers(values: Any) -> Array:
@@ -68,7 +69,7 @@ def real_numbers(values: Any) -> Array:
     if not pa.types.is_float64(values.type):
         # Integers beyond 2**53 are rounded, as in any float.
         values = values.cast(pa.float64(), safe=False)
-    return values.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return as_numpy(values)
 
 
 def _decimal_floats(values: Any) -> Array:
@@ -122,13 +123,14 @@ def decimal_steps(values: Any) -> tuple[Array | None, int]:
 def to_arrow(data: Array, valid: Array | None, kind: Any = None) -> Any:
     """Return numbers as a column, null where they are not valid."""
     present = None if valid is None or valid.all() else valid
-    if present is not None and data.dtype.kind in "iuf" and data.flags.c_contiguous:
+    if present is None:
+        found = as_arrow(data)
+    elif data.dtype.kind in "iuf" and data.flags.c_contiguous:
         # Arrow would copy the numbers to mask them.
-        bits = pa.py_buffer(np.packbits(present, bitorder="little"))
         own = pa.from_numpy_dtype(data.dtype)
-        found = pa.Array.from_buffers(own, len(data), [bits, pa.py_buffer(data)])
+        found = pa.Array.from_buffers(own, len(data), [packed(present), pa.py_buffer(data)])
     else:
-        found = pa.array(data, mask=None if present is None else ~present)
+        found = pa.array(data, mask=~present)
     if kind is None or found.type == kind:
         return found
     if is_temporal(kind) and kind.bit_width == 32:
@@ -152,7 +154,7 @@ def comparable(values: Any) -> tuple[Array, Restore]:
     if pa.types.is_floating(kind):
         return real_numbers(values), lambda data, valid: to_arrow(data, valid, kind)
     if pa.types.is_uint64(kind):
-        numbers = (values.to_numpy(zero_copy_only=False) ^ _TOP).view(np.int64)
+        numbers = (as_numpy(values) ^ _TOP).view(np.int64)
         return numbers, lambda data, valid: to_arrow(data.view(np.uint64) ^ _TOP, valid)
     if pa.types.is_integer(kind) or is_temporal(kind):
         return whole_numbers(values), lambda data, valid: to_arrow(data, valid, kind)
@@ -161,22 +163,20 @@ def comparable(values: Any) -> tuple[Array, Restore]:
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         values = values.cast(pa.decimal128(kind.precision, kind.scale))
     try:
-        ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense").to_numpy()
+        found = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
         raise ValueTypeError(f"values of type {kind} cannot be compared") from None
-    ranks = ranks.astype(np.int64)
+    ranks = as_numpy(found).astype(np.int64)
     row_of = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
     row_of[ranks] = np.arange(len(ranks))
 
     def restore(data: Array, valid: Array) -> Any:
-        found = row_of[np.where(valid, data, 0)]
-        return take(values, found, valid).cast(kind)
+        rows = row_of[np.where(valid, data, 0)]
+        return take(values, rows, valid).cast(kind)
 
     return ranks, restore
 
 
 def take(values: Any, rows: Array, valid: Array | None = None) -> Any:
     """Return these rows of a column, null where they are not valid."""
-    if valid is not None and not valid.all():
-        return values.take(pa.array(rows, mask=~valid))
-    return values.take(pa.array(rows))
+    return values.take(to_arrow(rows, valid))

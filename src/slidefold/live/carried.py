@@ -109,7 +109,7 @@ class Carried:
             self._forget_in(at, numbers)
             return
         places = np.searchsorted(self.starts, numbers, side="right") - 1
-        for at in np.unique(places)[::-1]:
+        for at in np.flatnonzero(np.bincount(places))[::-1]:
             self._forget_in(int(at), numbers[places == at])
 
     def _forget_in(self, at: int, numbers: Ints) -> None:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
@@ -22,6 +21,7 @@ from slidefold.errors import DefinitionError
 from slidefold.spark.backfill import between, history
 from slidefold.spark.failures import naming_place
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
+from slidefold.spark.parts import by_parts
 from slidefold.spark.segments import fold_sorted
 from slidefold.spark.sizes import size_of, too_large
 from slidefold.spark.skew import hot_keys, share_of
@@ -192,18 +192,19 @@ def _run_presorted(task: Chunking) -> DataFrame:
 
 
 def _run_whole(task: Chunking, spread: DataFrame) -> DataFrame:
-    """Run a definition over each partition as a table."""
+    """Run a definition over each partition as a table, or as a few if it is too large for one."""
     names, sent, shipped = task.given.names, sendable(task.made), task.shipped
     period = task.period
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
-        held = [batch.rename_columns(names) for batch in batches]
-        if not held:
-            return
-        table, definition = pa.Table.from_batches(held), shipped.load()
-        with naming_place(definition, table):
-            results = run(definition, table)
-        yield from returned(results, sent, period)
+        definition = shipped.load()
+        renamed = (batch.rename_columns(names) for batch in batches)
+        for table in by_parts(renamed, definition.by):
+            with naming_place(definition, table):
+                results = run(definition, table)
+            del table
+            yield from returned(results, sent, period)
+            del results  # before the next part is read
 
     return _mapped(task, spread, fold)
 

@@ -26,6 +26,7 @@ from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
 from slidefold.live.known import answer_known, require_known
 from slidefold.spark.clock import steps
 from slidefold.spark.labels import place
+from slidefold.spark.parts import by_parts
 from slidefold.spark.sizes import size_of
 from slidefold.spark.skew import hot_keys, share_of
 from slidefold.spark.types import (
@@ -193,13 +194,13 @@ def _run(both: _Both, spread: DataFrame) -> DataFrame:
     """Answer the questions of each partition."""
     sent, shipped = sendable(both.made), both.shipped
     events, questions = both.events.names, both.questions.names
-    known, asked = both.known, both.asked
+    known, asked, keys = both.known, both.asked, both.keys
 
     def fold(batches: Iterator[Any]) -> Iterator[Any]:
-        held = [batch.select([ASKS, EVENT, QUESTION]) for batch in batches]
-        if not held:
-            return
-        table = pa.Table.from_batches(held)
+        for table in by_parts(iter(batches), keys):
+            yield from fold_part(table.select([ASKS, EVENT, QUESTION]))
+
+    def fold_part(table: Any) -> Iterator[Any]:
         asks = table[ASKS]
         rows = _flat(table.filter(pc.invert(asks)), EVENT, events)
         wanted = _flat(table.filter(asks), QUESTION, questions)

@@ -94,7 +94,7 @@ class _Keys:
 
     def _verify(self, table: Any, codes: Any, starts: Any) -> None:
         definition = self.definition
-        keys = _tuples(table, definition.by, starts)
+        keys = key_tuples(table, definition.by, starts)
         for key in keys:
             if key in self.seen:
                 raise _not_sorted(definition, key, "appears twice")
@@ -102,7 +102,7 @@ class _Keys:
         _, times = counted(definition.on, table[definition.on].combine_chunks())
         back = np.flatnonzero((times[1:] < times[:-1]) & (codes[1:] == codes[:-1])) + 1
         if len(back):
-            key = _tuples(table, definition.by, back[:1])[0]
+            key = key_tuples(table, definition.by, back[:1])[0]
             raise _not_sorted(definition, key, f"goes back in {definition.on!r}")
 
     def stream(self) -> Iterator[Any]:
@@ -121,7 +121,7 @@ class _Keys:
         """Yield the batches of the current key, and hold the rows after it."""
         definition = self.definition
         table, self.held = self.held, None
-        (key,) = _tuples(table, definition.by, [0])
+        (key,) = key_tuples(table, definition.by, [0])
         if key in self.seen:
             raise _not_sorted(definition, key, "appears twice")
         self.seen.add(key)
@@ -144,7 +144,7 @@ class _Keys:
             table = both.slice(1)
 
 
-def _tuples(table: Any, names: Sequence[str], rows: Any) -> list[tuple[Any, ...]]:
+def key_tuples(table: Any, names: Sequence[str], rows: Any) -> list[tuple[Any, ...]]:
     """Return the keys of some rows; NaN equals NaN and -0.0 equals 0.0, as everywhere."""
     taken = [table[name].take(pa.array(rows)).to_pylist() for name in names]
     return [tuple(_key(value) for value in key) for key in zip(*taken, strict=True)] or [()]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from slidefold.buffers import as_numpy
 from slidefold.definition.windows.clock import Clock
 from slidefold.errors import DataError, ValueTypeError
 
@@ -33,7 +34,7 @@ def counted(
         row = origin(int(values.is_valid().to_numpy(zero_copy_only=False).argmin()))
         raise DataError(f"the column {name!r} is null").at(row)
     if pa.types.is_floating(kind) and floats:
-        array = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        array = as_numpy(values.cast(pa.float64()))
         if np.isnan(array).any():
             row = origin(int(np.flatnonzero(np.isnan(array))[0]))
             raise DataError(f"the column {name!r} is NaN").at(row)
@@ -56,4 +57,4 @@ def counted(
     else:
         also = ", integers or floats" if floats else " or integers"
         raise ValueTypeError(f"the column {name!r} must hold datetimes, dates{also}, got {kind}")
-    return Clock(name, str(kind), unit), whole.to_numpy(zero_copy_only=False)
+    return Clock(name, str(kind), unit), as_numpy(whole)
