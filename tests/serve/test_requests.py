@@ -6,6 +6,8 @@ import json
 import random
 import socket
 from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from slidefold.serve import Client
 from slidefold.serve import app as apps
 from slidefold.serve.app import make_app
 from slidefold.serve.client import RefusedError
-from slidefold.serve.rows import ARROW, arrow_bytes
+from slidefold.serve.rows import ARROW, arrow_bytes, as_json
 from slidefold.serve.run import serve
 from slidefold.serve.service import Service, Settings
 from tests.serve.support import PIPELINE, called, serving, settings
@@ -199,3 +201,29 @@ def test_places_where_nobody_can_listen(tmp_path: Path) -> None:
     with listening, pytest.raises(UsageError, match="another service listens"):
         run(socket=tmp_path / "sock")
     assert not (tmp_path / "state").exists()  # nothing was opened
+
+
+def test_answers_as_json() -> None:
+    row = {
+        "x": 1.5,
+        "nan": float("nan"),
+        "at": datetime(2026, 1, 2, 3),
+        "gap": timedelta(minutes=1),
+        "sum": Decimal("1.10"),
+        "raw": b"\x01\xff",
+        "counts": {1: 2, "a": float("inf")},
+        "days": {date(2026, 1, 2): [1, None, True]},
+    }
+    expected = {
+        "x": 1.5,
+        "nan": None,
+        "at": "2026-01-02T03:00:00",
+        "gap": 60.0,
+        "sum": "1.10",
+        "raw": "01ff",
+        "counts": {"1": 2, "a": None},
+        "days": {"2026-01-02": [1, None, True]},
+    }
+    assert json.loads(as_json(row)) == expected
+    assert json.loads(as_json([row, {}, {"y": "é"}])) == [expected, {}, {"y": "é"}]
+    assert as_json([]) == b"[]"

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from slidefold import __version__
 from slidefold.definition.windows import counted
 from slidefold.errors import BusyError, ColumnError, DataError, SlidefoldError, nearest
+from slidefold.serve.between import Between
 from slidefold.serve.openapi import POSITION, open_api
 from slidefold.serve.rows import (
     ARROW,
@@ -36,7 +37,7 @@ from slidefold.serve.service import BusyServiceError, DiskError, Service
 
 LARGEST = 64 << 20  # bytes of a request
 MOST = 512 << 20  # bytes of all requests that are read at one time
-_LONG = 64 << 10  # bytes of a question whose reading would make others wait
+_LONG = 2 << 10  # bytes of questions: about 100 of them take a millisecond, and others wait
 _PARTS = (0.5, 0.99)
 
 
@@ -115,6 +116,7 @@ def make_app(
     on = service.settings.features.on
     direct = all(_is_json(service.schema.field(name).type) for name in (on, *service.asked))
     room = _Room(MOST)
+    between = Between()
 
     async def events(request: Request) -> Response:
         kind = request.headers.get("content-type", "")
@@ -128,7 +130,9 @@ def make_app(
         async with _body(request, largest, room) as body:
             if len(body) > _LONG:
                 return await asyncio.to_thread(answered, body, kind, include)
-            return answered(body, kind, include)
+            response = answered(body, kind, include)
+        between.answered()
+        return response
 
     def answered(body: bytes, content_type: str, include: bool) -> Response:
         start = time.perf_counter()
@@ -209,6 +213,8 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        between.loop = asyncio.get_running_loop()
+        service.folds = between.fold
         yield
         await asyncio.to_thread(service.close)
 
