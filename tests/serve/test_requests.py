@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import DataError, UsageError
+from slidefold.errors import DataError, UsageError, ValueTypeError
 from slidefold.serve import Client
 from slidefold.serve import app as apps
 from slidefold.serve.app import make_app
 from slidefold.serve.client import RefusedError
-from slidefold.serve.rows import ARROW, arrow_bytes, as_json
+from slidefold.serve.rows import ARROW, arrow_bytes, as_json, table_of
 from slidefold.serve.run import serve
 from slidefold.serve.service import Service, Settings
 from tests.serve.support import PIPELINE, called, serving, settings
@@ -227,3 +227,10 @@ def test_answers_as_json() -> None:
     assert json.loads(as_json(row)) == expected
     assert json.loads(as_json([row, {}, {"y": "é"}])) == [expected, {}, {"y": "é"}]
     assert as_json([]) == b"[]"
+
+
+def test_a_time_without_a_zone_is_refused_with_an_example() -> None:
+    for zone, given, example in (("UTC", "2026-01-31", "12:00:00Z'"), (None, "now", "12:00:00'")):
+        schema = pa.schema({"t": pa.timestamp("us", zone)})
+        with pytest.raises(ValueTypeError, match=f"such as '2026-01-31T{example}, got '{given}'"):
+            table_of({"t": given}, schema, frozenset("t"))

@@ -148,6 +148,8 @@ def _require(value: Any, field: Any, row: int) -> None:
         fits = False
     if not fits:
         word = f"a finite {kind}" if isinstance(value, float) and not math.isfinite(value) else kind
+        if pa.types.is_timestamp(kind):
+            word = f"{kind} such as '2026-01-31T12:00:00{'' if kind.tz is None else 'Z'}'"
         raise ValueTypeError(f"the field {field.name!r} must be {word}, got {_short(value)}").at(
             row
         ) from None

@@ -36,6 +36,7 @@ from slidefold.serve.state import (
     position_of,
     snapshots,
     steps,
+    time_of,
 )
 from slidefold.serve.turns import Turns
 from slidefold.serve.waiting import Waiting, future_of_events, together
@@ -301,7 +302,7 @@ class Service:
             self.counts["asks"] += len(questions)
             live, position = self.state.live, self.position
             newest = live.newest
-            times = questions[on].fill_null(pa.scalar(newest, self.schema.field(on).type))
+            times = questions[on].fill_null(time_of(newest, self.schema.field(on).type))
             if newest is not None:
                 place = self.schema.get_field_index(on)
                 questions = questions.set_column(place, self.schema.field(on), times)
