@@ -346,11 +346,12 @@ async def _updates(
     while not stopping() and not await request.is_disconnected():
         status = service.status()
         now = time.perf_counter()
-        speed = (status["events"] - before) / max(now - then, 1e-9)
+        # The first update is sent at once: there is no speed yet.
+        speed = None if now - then < 0.5 else round((status["events"] - before) / (now - then), 1)
         before, then = status["events"], now
         told = {
             **status,
-            "per_second": round(speed, 1),
+            "per_second": speed,
             **metrics.latencies(),
             "lateness": _lateness(service),
             "choices": _choices(service),
@@ -388,13 +389,12 @@ def _unit(service: Service) -> int | None:
 def _length(steps: int, unit: int | None) -> str:
     """Return a number of steps as a short text.
 
-    >>> _length(2**20, 1000), _length(2**7, None)
-    ('1 s', '128')
+    >>> _length(2**20, 1000), _length(2**18, 1000), _length(2**7, None)
+    ('1 s', '260 ms', '128')
     """
     if unit is None:
         return f"{steps:,}"
     seconds = steps * unit / 1e9
-    for size, name in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
-        if seconds >= size:
-            return f"{seconds / size:.2g} {name}"
-    return f"{seconds * 1e6:.2g} us"
+    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-6, "us"))
+    size, name = next((each for each in units if seconds >= each[0]), units[-1])
+    return f"{float(f'{seconds / size:.2g}'):g} {name}"
