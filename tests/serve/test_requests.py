@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -17,12 +18,13 @@ import pytest
 
 import slidefold as sf
 from slidefold.errors import DataError, UsageError, ValueTypeError
+from slidefold.pipeline import load
 from slidefold.serve import Client
 from slidefold.serve import app as apps
 from slidefold.serve.app import make_app
 from slidefold.serve.client import RefusedError
 from slidefold.serve.rows import ARROW, arrow_bytes, as_json, table_of
-from slidefold.serve.run import serve
+from slidefold.serve.run import serve, settings_of
 from slidefold.serve.service import Service, Settings
 from tests.serve.support import PIPELINE, called, serving, settings
 
@@ -234,3 +236,22 @@ def test_a_time_without_a_zone_is_refused_with_an_example() -> None:
         schema = pa.schema({"t": pa.timestamp("us", zone)})
         with pytest.raises(ValueTypeError, match=f"such as '2026-01-31T{example}, got '{given}'"):
             table_of({"t": given}, schema, frozenset("t"))
+
+
+def test_the_requests_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the pipeline, the curl commands and the client of the page against a service."""
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
+    (pipeline,) = re.findall(r'```toml title="payments.toml"\n(.*?)```', page, re.DOTALL)
+    (program,) = re.findall(r'```python title="client.py"\n(.*?)```', page, re.DOTALL)
+    commands = re.findall(r"curl localhost:8000(\S+) --json '(.*)'\n# (.*)", page)
+    assert len(commands) == 3
+    monkeypatch.chdir(tmp_path)
+    Path("payments.toml").write_text(pipeline)
+    service = Service(settings_of(load(Path("payments.toml"), writes=False, serves=True)))
+    with serving(make_app(service)) as place:
+        for path, body, answer in commands:
+            assert called(place, "POST", path, body.encode()) == (200, answer.encode())
+        names: dict[str, Any] = {}
+        exec(program.replace("http://localhost:8000", place), names)
+    assert names["features"] == {"spent": 30.0, "usual": 15.0, "ratio": 2.0}
+    assert names["several"][0] == names["features"]
