@@ -1,4 +1,4 @@
-"""Questions between events: counts of values follow both, and times come out as tables have them."""
+"""Questions between events: counts follow both, and times come out as tables have them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import slidefold as sf
 
-COUNTS = {
+COUNTS: dict[str, Any] = {
     "many": sf.distinct("s").over(sf.time(300)),
     "usual": sf.mode("s").over(sf.time(300)),
     "mixed": sf.entropy("s").over(sf.time(200, closed="left")),
@@ -143,9 +143,12 @@ def test_times_and_durations_of_one_event_are_those_of_tables(unit: str, zone: s
             asked = pushed.ask(question)
             table = pa.Table.from_pylist([{"ts": None, **question}], schema)
             if "ts" in question:
-                assert asked == pushed.ask(table.drop_columns(["x"])).select(
-                    list(features.columns)
-                ).to_pylist()[0]
+                assert (
+                    asked
+                    == pushed.ask(table.drop_columns(["x"]))
+                    .select(list(features.columns))
+                    .to_pylist()[0]
+                )
             assert type(asked["first"]) is type(found["first"]) or None in (
                 asked["first"], found["first"],
             )  # fmt: skip

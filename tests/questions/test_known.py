@@ -143,7 +143,7 @@ def test_an_error_names_the_row_of_the_events() -> None:
     )
     questions = pa.table({"t": [10, 10], "k": ["b", "a"], "d": [9.0, 9.0]})
     definition = sf.rolling(on="t", by="k", n=sf.count().over(sf.delta(2.0, on="d")))
-    with pytest.raises(TimeOrderError, match="must not decrease in time order.* at row 0$"):
+    with pytest.raises(TimeOrderError, match=r"must not decrease in time order.* at row 0$"):
         definition.run(events, at=questions, known="arrived")
-    with pytest.raises(TimeOrderError, match="must not decrease in time order.* at row 4$"):
+    with pytest.raises(TimeOrderError, match=r"must not decrease in time order.* at row 4$"):
         definition.run(events, at=questions.slice(1), known="arrived")
