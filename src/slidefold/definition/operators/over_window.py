@@ -11,6 +11,7 @@ from slidefold import _native
 from slidefold.definition.expressions.face import Combined, Compared, Expression, node_of
 from slidefold.definition.expressions.nodes import LITERALS, Call, Node, Result
 from slidefold.definition.windows import WindowKind, window_of, window_suffix
+from slidefold.definition.windows.closed import UNSAID
 from slidefold.errors import DefinitionError, PairError, nearest
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Over(Combined):
         return replace(self, window=self.window.settle(closed))
 
     def __repr__(self) -> str:
-        return self.text(None if self.window.settled else "right")
+        return self.text(None if self.window.settled else UNSAID)
 
     def text(self, default: str | None) -> str:
         """Return the column as source code, without `closed` if it equals the default."""
