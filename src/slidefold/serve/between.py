@@ -1,8 +1,8 @@
 """Fold events between two requests, in the thread that answers requests.
 
 In a thread of its own the writer would compete with questions for the interpreter and for the
-processor, and each waits for the system to let it run again. Beside other work on two cores, 99%
-of 1,000 questions per second took at most 5 ms this way, and 6 to 50 ms with two threads.
+processor, and whoever loses waits for the system to let it run again. Each part would be two such
+waits. The figure is benchmarks/figures/serve.py.
 """
 
 from __future__ import annotations
