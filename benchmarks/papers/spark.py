@@ -25,6 +25,7 @@ from benchmarks.papers.shapes import ratios, spread, typical, values
 
 WINDOW = {"smoke": 2**4, "quick": 2**9, "default": 2**13, "full": 2**13}
 KEYS = 4
+COPY = 40  # to copy a row into a window and group it there costs as much as so many steps
 # rows of slidefold, steps that Spark's own windows may take, turns
 SIZES = {
     "smoke": (2_000, 20_000, 1),

@@ -17,7 +17,7 @@ def cells(context: Context) -> list[Cell]:
     rows = spark.SIZES[context.size][0]
 
     def sides(slide: int) -> list[Side]:
-        own = spark.bearable(context, 4 * n // slide)
+        own = spark.bearable(context, spark.COPY * n // slide)
         return [
             Side("slidefold", rows, lambda data: spark.sliding_features(data, n, slide)),
             Side("without slices", rows, lambda data: spark.time_features(data, n)),
