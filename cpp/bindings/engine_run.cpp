@@ -376,9 +376,12 @@ void commit(EngineCore& core) {
 void evict(EngineCore& core, bool all) {
   std::optional<Time> until = core.watermark;
   if (until && core.asks_before && *until != engine::kOldest) --*until;
-  if (!all) return core.engine->commit(until ? &*until : nullptr);
-  if (until) core.engine->evict_all(*until);
-  core.engine->trim(true);
+  if (!all) {
+    core.engine->commit(until ? &*until : nullptr);
+  } else if (until) {
+    core.engine->evict_all(*until);
+  }
+  if (core.engine->trim(all)) core.pool.expect_fewer();
 }
 
 std::string named(const EngineCore& core, std::uint32_t column) {

@@ -107,15 +107,15 @@ class Arrivals : public Eviction {
     }
     for (const Slot slot : touched_) free_if_empty(slot);
     touched_.clear();
-    trim(false);
   }
   // Gives the memory of keys that have gone back, between two batches; `always` looks for it even
-  // if few have gone since the last time.
-  void trim(bool always) {
-    if (!touched_.empty() || !keys_.trim(always)) return;
+  // if few have gone since the last time. Tells whether there was any.
+  bool trim(bool always) {
+    if (!touched_.empty() || !keys_.trim(always)) return false;
     trim_slots();
     passed_in_ = {};
     groups_.trim();
+    return true;
   }
   // Takes out what was inserted since the last commit.
   void undo() {

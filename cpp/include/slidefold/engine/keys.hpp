@@ -1,7 +1,8 @@
 // The keys of an engine: some words each, and the slot that a key has as long as it holds rows.
 //
 // Layout: the words of all keys by slot, one after the other, the last of them a mask of nulls; a
-//   table of slots with open addressing and linear probing; free slots in a list.
+//   table of slots with open addressing and linear probing; free slots in a heap, the lowest first,
+//   so that the last ones become free in time.
 // Invariants: I1 every used slot is in the table once, at or after its hash's place with no gap
 //   between. I2 at most 3/4 of the table is used. I3 a slot is used or free, never both.
 // Cost: find, add and remove O(words) on average; removal moves followers back, so there are no
@@ -62,6 +63,7 @@ class Keys {
       hashes_.push_back(hash);
       live_.push_back(1);
     } else {
+      std::pop_heap(free_.begin(), free_.end(), std::greater<>());
       slot = free_.back();
       free_.pop_back();
       std::copy(key, key + words_, keys_.begin() + static_cast<std::ptrdiff_t>(slot * words_));
@@ -74,6 +76,7 @@ class Keys {
   }
   void remove(Slot slot) {
     free_.push_back(slot);
+    std::push_heap(free_.begin(), free_.end(), std::greater<>());
     std::size_t hole = hashes_[slot] & mask();
     while (table_[hole] != slot) hole = next(hole);
     for (std::size_t at = next(hole); table_[at] != kNoSlot; at = next(at)) {
@@ -88,14 +91,12 @@ class Keys {
     --used_;
     ++removed_;
   }
-  // Gives the memory of the last slots back if none of them is used and they are most of all. The
-  // other free slots are used again from the lowest on, so that the last ones become free in time.
+  // Gives the memory of the last slots back if none of them is used and they are most of all.
   // Without `always` it looks only after an eighth of the slots was freed, or all were. Tells
   // whether there are fewer slots now.
   bool trim(bool always) {
     if (slots() < kFew || (!always && used_ > 0 && 8 * removed_ < slots())) return false;
     removed_ = 0;
-    std::sort(free_.begin(), free_.end(), std::greater<>());
     const auto last = std::find(live_.rbegin(), live_.rend(), 1);
     const auto left = static_cast<std::size_t>(live_.rend() - last);
     if (left > slots() / 2) return false;
@@ -103,6 +104,7 @@ class Keys {
     hashes_.resize(left);
     live_.resize(left);
     std::erase_if(free_, [&](Slot slot) { return slot >= left; });
+    std::make_heap(free_.begin(), free_.end(), std::greater<>());
     keys_.shrink_to_fit();
     hashes_.shrink_to_fit();
     live_.shrink_to_fit();

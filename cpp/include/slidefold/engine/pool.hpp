@@ -63,6 +63,8 @@ class Pool {
 
   // Whether the pool has grown enough since the last sweep that another one is worth it.
   bool wants_sweep() const { return size_ > 2 * swept_ + 1024; }
+  // Much of what is here is no longer needed, so that the next sweep is worth it.
+  void expect_fewer() { swept_ = 0; }
   static void mark(Word word) { text_at(word)->marked = true; }
   // Forgets the values that were not marked since the last sweep.
   void sweep() {
