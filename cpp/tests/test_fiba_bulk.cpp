@@ -190,7 +190,7 @@ TEST(bulk_evict_touches_the_boundary_only) {
 }
 
 TEST(small_unsorted_bulks_go_in_one_by_one_and_large_ones_sorted) {
-  for (const std::int64_t n : {2, 23, 24, 47, 48, 100}) {
+  for (const std::int64_t n : {2, 23, 24, 47, 48, 95, 96, 200}) {
     Fiba<Concat<false>> bulk(Concat<false>{}, 2), loop(Concat<false>{}, 2);
     std::vector<std::int64_t> times;
     std::vector<std::string> values;

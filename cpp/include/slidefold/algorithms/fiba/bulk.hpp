@@ -134,7 +134,7 @@ class BulkTree : public MergeTree<Op, Time> {
   // Fewer late entries than this go in one by one: next to each other, that is as fast. Those that
   // would have to be sorted first pay for it later. Where combines commute, the late finger makes
   // single inserts faster (benchmarks/figures/late_data.py).
-  static constexpr std::size_t kFew = Base::kCommutes ? 24 : 12, kFewUnsorted = 2 * kFew;
+  static constexpr std::size_t kFew = Base::kCommutes ? 48 : 12, kFewUnsorted = 2 * kFew;
 
   // ---- bulk_evict
 
