@@ -228,7 +228,8 @@ def test_a_live_run_that_its_operator_sees(emit: str) -> None:
             combine = staticmethod(lambda older, newer: older + newer)
             lower = staticmethod(lambda whole: whole)
 
-        definition = sf.rolling(on="t", s=Seeing("x").over(sf.time(9)))
+        seeing: Any = Seeing  # a factory, since it is decorated
+        definition = sf.rolling(on="t", s=seeing("x").over(sf.time(9)))
         thing.held = definition.live(lateness=0, emit=emit)
         thing.held.feed(pa.table({"t": [1, 2], "x": [3, 4]}))
         return weakref.ref(thing)

@@ -374,7 +374,7 @@ class TestMemoryComesBack:
     def test_of_a_live_run_whose_keys_come_and_go(self) -> None:
         """Keys that come later take the lowest places, so that those of gone ones go too."""
         definition = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(10)))
-        live = definition.live(lateness=0, emit="arrival")
+        live: Any = definition.live(lateness=0, emit="arrival")
         n = 5_000
 
         def feed(t: int, keys: Any) -> list[int]:

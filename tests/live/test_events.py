@@ -343,7 +343,7 @@ def test_times_beyond_pythons_come_out_as_numpys(emit: str) -> None:
     day = pa.array([3_000_000], pa.int32()).cast(pa.date32())  # in the year 10183
     far = np.datetime64("10183-09-21")
     new = {"last": sf.max("x"), "all": sf.collect("x"), "both": sf.struct(a=sf.max("x"))}
-    definition = sf.rolling(on="t", **{name: each.over(9) for name, each in new.items()})
+    definition = sf.rolling(on="t", columns={name: each.over(9) for name, each in new.items()})
     live = definition.live(lateness=0, emit=emit)
     live.feed(pa.table({"t": [1], "x": day}))
     expected = {"last": far, "all": [far], "both": {"a": far}}
