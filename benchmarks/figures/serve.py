@@ -171,33 +171,41 @@ def paced(call: Callable[[], object], per_second: int, seconds: float) -> tuple[
     return taken, behind
 
 
-def _asking(place: str, keys: int, per_second: int, seconds: float, results: Any) -> None:
+def _asking(
+    place: str, keys: int, per_second: int, seconds: float, ready: Any, results: Any
+) -> None:
     connection, rng = Connection(place), random.Random(7)
 
     def call() -> None:
         connection.post("/ask", b'{"k":%d}' % rng.randrange(keys))
 
+    ready.wait()
     results.put(paced(call, per_second, seconds)[0])
 
 
-def _reading(place: str, keys: int, per_second: int, seconds: float, results: Any) -> None:
+def _reading(
+    place: str, keys: int, per_second: int, seconds: float, ready: Any, results: Any
+) -> None:
     connection, rng = Redis(place), random.Random(7)
+    ready.wait()
     results.put(paced(lambda: connection.get(b"%d" % rng.randrange(keys)), per_second, seconds)[0])
 
 
-def _sending(place: str, sizes: Sizes, first: int, results: Any) -> None:
+def _sending(place: str, sizes: Sizes, first: int, ready: Any, results: Any) -> None:
     connection, rng = Connection(place), np.random.default_rng(first)
-    at = [first]
-
-    def call() -> None:
-        body = events(rng, at[0], min(BATCH, sizes.events), sizes.keys, every=False)
-        connection.post("/events", body, ARROW)
-        at[0] += BATCH
-
-    per_second = max(1, sizes.events // BATCH)
-    taken, behind = paced(call, per_second, sizes.seconds)
+    size, per_second = min(BATCH, sizes.events), max(1, sizes.events // BATCH)
+    # Made before, because whoever sends events is elsewhere and takes no time of these cores.
+    bodies = [
+        events(rng, first + number * size, size, sizes.keys, every=False)
+        for number in range(int(per_second * sizes.seconds))
+    ]
+    left = iter(bodies)
+    ready.wait()
+    taken, behind = paced(
+        lambda: connection.post("/events", next(left), ARROW), per_second, sizes.seconds
+    )
     behind = 0.0 if behind < 1 / per_second else behind  # less than a batch is no queue
-    results.put((len(taken) * min(BATCH, sizes.events) / (sizes.seconds + behind), taken))
+    results.put((len(taken) * size / (sizes.seconds + behind), taken))
 
 
 def measure(sizes: Sizes) -> list[Row]:
@@ -301,7 +309,7 @@ def _worked(target: Callable[..., None], place: str, sizes: Sizes) -> list[float
     """Run one process that asks or reads, and return its times."""
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
-    args = (place, sizes.keys, sizes.asks[0], sizes.seconds, results)
+    args = (place, sizes.keys, sizes.asks[0], sizes.seconds, context.Barrier(1), results)
     worker = context.Process(target=target, args=args)
     worker.start()
     taken: list[float] = results.get()
@@ -312,9 +320,11 @@ def _worked(target: Callable[..., None], place: str, sizes: Sizes) -> list[float
 def _loaded(place: str, sizes: Sizes, asks: int, first: int, more: str = "") -> Row:
     context = multiprocessing.get_context("spawn")
     asked, sent = context.Queue(), context.Queue()
+    ready = context.Barrier(2)  # a process that still imports modules would disturb the other one
+    asking = (place, sizes.keys, asks, sizes.seconds, ready, asked)
     workers = [
-        context.Process(target=_asking, args=(place, sizes.keys, asks, sizes.seconds, asked)),
-        context.Process(target=_sending, args=(place, sizes, first, sent)),
+        context.Process(target=_asking, args=asking),
+        context.Process(target=_sending, args=(place, sizes, first, ready, sent)),
     ]
     for worker in workers:
         worker.start()

@@ -10,7 +10,13 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import ColumnError, DataError, DefinitionError, WindowError
+from slidefold.errors import (
+    ColumnError,
+    DataError,
+    DefinitionError,
+    ValueTypeError,
+    WindowError,
+)
 
 FEATURES = sf.rolling(
     on="t",
@@ -96,6 +102,9 @@ def test_wrong_input() -> None:
         FEATURES.lateness(table, arrived="arrived")
     with pytest.raises(WindowError, match="lateness must be a duration or a number"):
         FEATURES.lateness(table, delays=[-1])
+    for wrong in (5, "1m"):
+        with pytest.raises(ValueTypeError, match="expected delays as a list"):
+            FEATURES.lateness(table, delays=wrong)  # type: ignore[arg-type]
     with pytest.raises(ColumnError, match="no column 'x'"):
         FEATURES.lateness(table.drop_columns(["x"]))
     with pytest.raises(ColumnError, match="no column 'sum'"):

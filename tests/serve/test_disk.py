@@ -95,11 +95,57 @@ def test_late_events_and_records_on_a_full_disk(
     for number in range(2, 6):
         assert service.submit({**EVENT, "id": number}).result()["accepted"] == 1
         assert service.ask({"card": "a"})["n"] == number
+    until(lambda: service.recorder is not None and service.recorder.failing)
     monkeypatch.setattr(Recorder, "_write", write)
     service.close()
     recorded = [pq.read_table(path) for path in sorted(record.glob("events-*"))]
     assert [i for table in recorded for i in table["id"].to_pylist()] == [1, 2, 3, 4, 5]
     assert sum(len(pq.read_table(path)) for path in record.glob("answers-*")) == 4
+
+
+def test_questions_do_not_wait_for_recorded_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow disk delays neither those who ask nor events, and a quiet service writes as well."""
+    monkeypatch.setattr(recorders, "_SECONDS", 0.05)
+    go, began, write = threading.Event(), threading.Event(), Recorder._write
+
+    def slow(self: Recorder, name: str, table: Any) -> None:
+        began.set()
+        assert go.wait(20)
+        write(self, name, table)
+
+    monkeypatch.setattr(Recorder, "_write", slow)
+    service = Service(settings(record=tmp_path / "record"))
+    service.submit(EVENT).result(10)
+    service.ask({"card": "a"})
+    assert began.wait(20)
+    for number in range(2, 6):
+        service.submit({**EVENT, "id": number}).result(10)
+        assert service.ask({"card": "a"})["n"] == number
+    go.set()
+    until(lambda: not service.recorder._answers and not service.recorder._events)  # type: ignore[union-attr]
+    answers = [pq.read_table(path) for path in sorted((tmp_path / "record").glob("answers-*"))]
+    assert [n for table in answers for n in table["n"].to_pylist()] == [1, 2, 3, 4, 5]
+    service.close()
+
+
+def test_a_long_full_disk_loses_the_oldest_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorders, "_MOST", 3)
+    monkeypatch.setattr(Recorder, "_write", full)
+    service = Service(settings(record=tmp_path / "record"))
+    for number in range(1, 6):
+        service.submit({**EVENT, "id": number}).result(10)
+        service.ask({"card": "a"})
+    with pytest.raises(OSError):
+        service.recorder.flush()  # type: ignore[union-attr]
+    assert service.status()["lost_answers"] == 2
+    monkeypatch.undo()
+    service.close()
+    (answers,) = [pq.read_table(path) for path in (tmp_path / "record").glob("answers-*")]
+    assert answers["n"].to_pylist() == [3, 4, 5]
 
 
 def test_a_snapshot_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +154,7 @@ def test_a_snapshot_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(State, "save", full)
     for number in range(3):
         service.submit({**EVENT, "id": number}).result()
-    assert service.status()["failed_snapshots"] == 3
+    until(lambda: service.status()["failed_snapshots"] == 3)  # after the answer
     service.close()
     monkeypatch.undo()
     service = Service(settings(), tmp_path)

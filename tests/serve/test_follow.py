@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import slidefold as sf
 from slidefold.errors import DefinitionError, PipelineError
 from slidefold.pipeline import load
 from slidefold.serve import follow as following
@@ -20,7 +21,7 @@ from slidefold.serve import service as services
 from slidefold.serve.audit import audit
 from slidefold.serve.recorder import POSITION
 from slidefold.serve.run import settings_of
-from slidefold.serve.service import Service
+from slidefold.serve.service import Service, Settings
 from slidefold.serve.turns import Turns
 from tests.serve.support import FEATURES, PIPELINE, SCHEMA, events, settings, until
 
@@ -98,6 +99,43 @@ def test_recorded_answers_are_right_and_survive_a_restart(tmp_path: Path) -> Non
     wrong.schema = SCHEMA.append(pa.field(POSITION, pa.int64()))
     with pytest.raises(DefinitionError, match="which recording adds"):
         Service(wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "over"),
+    [
+        (pa.int32(), sf.time(3)),
+        (pa.date32(), "3d"),
+        (pa.timestamp("s"), "3d"),
+        (pa.timestamp("us", "UTC"), "3d"),
+        (pa.timestamp("ns", "Europe/Berlin"), "3d"),
+    ],
+    ids=str,
+)
+def test_answers_at_times_of_every_type_are_recorded(tmp_path: Path, kind: Any, over: Any) -> None:
+    whole = pa.types.is_integer(kind)
+    zone = "T00:00:00Z" if getattr(kind, "tz", None) else ""
+    times: list[Any] = [day if whole else f"2026-03-{day}{zone}" for day in (26, 28, 31)]
+    schema = pa.schema({"t": kind, "k": pa.string(), "x": pa.int64()})
+    features = sf.rolling(on="t", by="k", s=sf.sum("x").over(over), n=sf.count().over("lifetime"))
+    record = tmp_path / "record"
+    service = Service(Settings(features, schema, 3 if whole else over, record=record))
+    assert service.ask({"k": "a"}) == {"s": None, "n": None}  # there is no time yet
+    assert service.ask([]) == []
+    for place, at in enumerate(times):
+        service.submit({"t": at, "k": "a", "x": 1 << place}).result()
+        # The 28th is three days before the 31st, which is outside.
+        expected = {"s": (1, 3, 4)[place], "n": place + 1}
+        assert service.ask({"k": "a"}) == expected
+        assert service.ask([{"k": "a", "t": at}]) == [expected]
+        assert service.ask({"t": at, "k": "a", "x": 8}, include=True)["s"] == expected["s"] + 8
+    service.close()
+    answers = pa.concat_tables(pq.read_table(path) for path in record.glob("answers-*"))
+    taken = pa.concat_tables(pq.read_table(path) for path in record.glob("events-*"))
+    assert answers["t"].cast(taken["t"].type).to_pylist() == [
+        at for at in taken["t"].to_pylist() for _ in range(2)
+    ]
+    assert audit(features, answers, taken, known=POSITION, asked=POSITION).differences == ()
 
 
 def test_late_events_are_kept_aside(tmp_path: Path) -> None:

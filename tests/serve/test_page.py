@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from tests.serve.support import FEATURES, events, serving, settings, started
 from tests.support.browser import browser, needs_browser
 
 SHOWN = (
-    "events per second", "501", "late events", "broken events", "keys held", "rows held", "memory",
-    "median of ask", "99% of ask", "in order", "would be late, by watermark", "(0.00%)",
+    "p.toml", "events per second", "501", "late events", "broken events", "keys held", "rows held",
+    "memory", "median of ask", "99% of ask", "in order", "would be late, by watermark", "(0.00%)",
     "watermark", "newest event", "sf.rolling", "late-card",
 )  # fmt: skip
 
@@ -57,7 +58,9 @@ def test_an_open_page_does_not_keep_the_service_from_stopping(tmp_path: Path) ->
     connection = Client(str(tmp_path / "sock"))._connected()
     connection.request("GET", "/updates")
     response = connection.getresponse()
-    assert response.readline().startswith(b"data: ")
+    first = response.readline()
+    assert first.startswith(b"data: ")
+    assert json.loads(first[6:])["per_second"] is None
     process.terminate()
     assert process.wait(8) == 0  # less than the patience with requests
     connection.close()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
 from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,14 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import DataError, UsageError
+from slidefold.errors import DataError, UsageError, ValueTypeError
+from slidefold.pipeline import load
 from slidefold.serve import Client
 from slidefold.serve import app as apps
 from slidefold.serve.app import make_app
 from slidefold.serve.client import RefusedError
-from slidefold.serve.rows import ARROW, arrow_bytes
-from slidefold.serve.run import serve
+from slidefold.serve.rows import ARROW, arrow_bytes, as_json, table_of
+from slidefold.serve.run import serve, settings_of
 from slidefold.serve.service import Service, Settings
 from tests.serve.support import PIPELINE, called, serving, settings
 
@@ -199,3 +203,55 @@ def test_places_where_nobody_can_listen(tmp_path: Path) -> None:
     with listening, pytest.raises(UsageError, match="another service listens"):
         run(socket=tmp_path / "sock")
     assert not (tmp_path / "state").exists()  # nothing was opened
+
+
+def test_answers_as_json() -> None:
+    row = {
+        "x": 1.5,
+        "nan": float("nan"),
+        "at": datetime(2026, 1, 2, 3),
+        "gap": timedelta(minutes=1),
+        "sum": Decimal("1.10"),
+        "raw": b"\x01\xff",
+        "counts": {1: 2, "a": float("inf")},
+        "days": {date(2026, 1, 2): [1, None, True]},
+    }
+    expected = {
+        "x": 1.5,
+        "nan": None,
+        "at": "2026-01-02T03:00:00",
+        "gap": 60.0,
+        "sum": "1.10",
+        "raw": "01ff",
+        "counts": {"1": 2, "a": None},
+        "days": {"2026-01-02": [1, None, True]},
+    }
+    assert json.loads(as_json(row)) == expected
+    assert json.loads(as_json([row, {}, {"y": "é"}])) == [expected, {}, {"y": "é"}]
+    assert as_json([]) == b"[]"
+
+
+def test_a_time_without_a_zone_is_refused_with_an_example() -> None:
+    for zone, given, example in (("UTC", "2026-01-31", "12:00:00Z'"), (None, "now", "12:00:00'")):
+        schema = pa.schema({"t": pa.timestamp("us", zone)})
+        with pytest.raises(ValueTypeError, match=f"such as '2026-01-31T{example}, got '{given}'"):
+            table_of({"t": given}, schema, frozenset("t"))
+
+
+def test_the_requests_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the pipeline, the curl commands and the client of the page against a service."""
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
+    (pipeline,) = re.findall(r'```toml title="payments.toml"\n(.*?)```', page, re.DOTALL)
+    (program,) = re.findall(r'```python title="client.py"\n(.*?)```', page, re.DOTALL)
+    commands = re.findall(r"curl localhost:8000(\S+) --json '(.*)'\n# (.*)", page)
+    assert len(commands) == 3
+    monkeypatch.chdir(tmp_path)
+    Path("payments.toml").write_text(pipeline)
+    service = Service(settings_of(load(Path("payments.toml"), writes=False, serves=True)))
+    with serving(make_app(service)) as place:
+        for path, body, answer in commands:
+            assert called(place, "POST", path, body.encode()) == (200, answer.encode())
+        names: dict[str, Any] = {}
+        exec(program.replace("http://localhost:8000", place), names)
+    assert names["features"] == {"spent": 30.0, "usual": 15.0, "ratio": 2.0}
+    assert names["several"][0] == names["features"]

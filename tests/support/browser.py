@@ -20,7 +20,8 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not ins
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-extensions", "--remote-debugging-port=0", "--remote-allow-origins=*",
+    "--disable-extensions", "--disable-dev-shm-usage",
+    "--remote-debugging-port=0", "--remote-allow-origins=*",
 )  # fmt: skip
 
 

@@ -131,6 +131,33 @@ def test_java_home_is_asked_first_and_never_changed(machine: Machine, tmp_path: 
     assert machine.called("apt-get") == []
 
 
+NO_BROWSER = "Chromium is missing, so pages cannot be tested: install chromium.\n"
+
+
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser"])
+def test_a_browser_is_kept(machine: Machine, name: str) -> None:
+    machine.command(name, "")
+    as_root(machine)
+    machine.apt({})
+    assert machine.run("ensure_chromium.sh") == (0, "")
+    assert machine.called("apt-get") == []
+
+
+def test_a_browser_is_installed_where_allowed(machine: Machine) -> None:
+    brings = f'cp "$0" "{machine.bin}/chromium"'
+    machine.command("apt-get", f'case "$*" in *" chromium") {brings} ;; esac')
+    assert machine.run("ensure_chromium.sh") == (1, NO_BROWSER)
+    as_root(machine)
+    assert machine.run("ensure_chromium.sh") == (0, "")
+    assert len(machine.called("apt-get")) == 2
+
+
+def test_no_browser_is_one_line(machine: Machine) -> None:
+    as_root(machine)
+    machine.command("apt-get", "exit 100")
+    assert machine.run("ensure_chromium.sh") == (1, NO_BROWSER)
+
+
 def test_no_python_is_one_line(machine: Machine, tmp_path: Path) -> None:
     machine.command("python3", "exit 1")
     status, said = machine.run("ensure_venv.sh", str(tmp_path / "venv"))

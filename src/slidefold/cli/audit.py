@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import typer
 
 from slidefold.cli.guard import FAILED, guarded
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
-from slidefold.errors import DataError
+from slidefold.cli.parquet import read_parquet
 from slidefold.pipeline import load
 from slidefold.serve.recorder import POSITION
 
@@ -48,10 +46,9 @@ def audit(
         from slidefold.serve.audit import audit as run
 
         loaded = load(pipeline, writes=False, serves=True)
-        given = _read(answers, "answers")
-        report = run(
-            loaded.features, given, _read(events or answers, "events"), known=known, asked=asked
-        )
+        given = read_parquet(answers, "answers")
+        taken = read_parquet(events or answers, "events")
+        report = run(loaded.features, given, taken, known=known, asked=asked)
         rows = [
             [each.row, each.column, each.served, each.expected, each.reason, each.detail]
             for each in report.differences[: None if json else show]
@@ -65,15 +62,3 @@ def audit(
         out.say("audit", text, differences=count, values=report.values, reasons=report.reasons)
         if count:
             raise typer.Exit(FAILED)
-
-
-def _read(place: Path, kind: str) -> Any:
-    """Return the Parquet files at a place as one table."""
-    files = sorted(place.glob(f"{kind}-*.parquet")) if place.is_dir() else [place]
-    if not files:
-        raise DataError(f"the folder {str(place)!r} has no files {kind}-*.parquet")
-    try:
-        return pa.concat_tables([pq.read_table(file) for file in files])
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"the {kind} in {str(place)!r} cannot be read: {reason}") from None

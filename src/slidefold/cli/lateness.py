@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from slidefold.cli.guard import guarded
 from slidefold.cli.options import AsJson, PipelineFile
 from slidefold.cli.output import Output
+from slidefold.cli.parquet import read_parquet
 from slidefold.errors import UsageError, nearest
 from slidefold.pipeline import load
 from slidefold.pipeline.local import collect
@@ -24,6 +26,13 @@ def lateness(
             help="The column that tells when a row arrived; without it, rows are in that order."
         ),
     ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            help="A Parquet file of events, or the folder of a service's records, instead of the "
+            "files of the source."
+        ),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Show what each lateness would cost, to choose `watermark` of [stream] from data.
@@ -34,11 +43,18 @@ def lateness(
     """
     out = Output(json)
     with guarded(out):
-        loaded = load(pipeline, writes=False)
-        table = collect(loaded, out)
+        loaded = load(pipeline, writes=False, serves=True)
+        if events is not None:
+            table = read_parquet(events, "events")
+        elif loaded.source.path is not None:
+            table = collect(loaded, out)
+        else:
+            raise UsageError(
+                f"{pipeline} names no files: name a Parquet file of events with --events"
+            )
         if arrived is not None and arrived not in table.column_names:
             raise UsageError(
-                f"the source has no column {arrived!r}{nearest(arrived, table.column_names)}"
+                f"the events have no column {arrived!r}{nearest(arrived, table.column_names)}"
             )
         with out.working("replaying"):
             found = loaded.features.lateness(table, arrived=arrived)
@@ -62,4 +78,4 @@ def lateness(
         if json:
             out.rows(found.column_names, [list(row.values()) for row in found.to_pylist()])
             return
-        out.rows(names, rows, f"{len(table):,} rows of {pipeline}")
+        out.rows(names, rows, f"{len(table):,} rows of {events or pipeline}")

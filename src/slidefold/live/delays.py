@@ -23,7 +23,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Clock, Given, counted, lateness_of
 from slidefold.definition.windows.durations import duration_text
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.errors import ColumnError, DefinitionError
+from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
 from slidefold.live.times import lateness_steps
 
 MOST = 20  # choices
@@ -55,15 +55,15 @@ def study_lateness(
     lag = lags(times)
     if delays is None:
         chosen = _choices(clock, int(lag.max(initial=-1)))
-    else:
+    elif isinstance(delays, Sequence) and not isinstance(delays, str):
         chosen = [lateness_of(delay) for delay in delays]
+    else:
+        raise ValueTypeError(f"expected delays as a list such as ['1s', '1m'], got {delays!r}")
     whole = run(definition, events)
     found = [
         _lost(definition, events, whole, lag >= lateness_steps(each, clock)) for each in chosen
     ]
-    shown = [
-        each if clock.unit is None else duration_text(each) if each else "0s" for each in chosen
-    ]
+    shown = [each if clock.unit is None else _shown(each) for each in chosen]
     return pa.table(
         {
             "lateness": pa.array(shown, pa.int64() if clock.unit is None else pa.string()),
@@ -195,3 +195,13 @@ def _duration(nanoseconds: int) -> Any:
     if nanoseconds % 1000:
         return f"{nanoseconds}ns"
     return timedelta(microseconds=nanoseconds // 1000)
+
+
+def _shown(delay: Any) -> str:
+    """Return a lateness as a short text.
+
+    >>> _shown(timedelta(milliseconds=20)), _shown(timedelta(0)), _shown("90s")
+    ('20ms', '0s', '90s')
+    """
+    text = duration_text(delay) if delay else "0s"
+    return f"{text[:-5]}ms" if text.endswith("000us") else text

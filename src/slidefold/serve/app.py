@@ -22,6 +22,7 @@ from starlette.routing import Route
 from slidefold import __version__
 from slidefold.definition.windows import counted
 from slidefold.errors import BusyError, ColumnError, DataError, SlidefoldError, nearest
+from slidefold.serve.between import Between
 from slidefold.serve.openapi import POSITION, open_api
 from slidefold.serve.rows import (
     ARROW,
@@ -36,7 +37,7 @@ from slidefold.serve.service import BusyServiceError, DiskError, Service
 
 LARGEST = 64 << 20  # bytes of a request
 MOST = 512 << 20  # bytes of all requests that are read at one time
-_LONG = 64 << 10  # bytes of a question whose reading would make others wait
+_LONG = 2 << 10  # bytes of questions: about 100 of them take a millisecond, and others wait
 _PARTS = (0.5, 0.99)
 
 
@@ -115,6 +116,7 @@ def make_app(
     on = service.settings.features.on
     direct = all(_is_json(service.schema.field(name).type) for name in (on, *service.asked))
     room = _Room(MOST)
+    between = Between()
 
     async def events(request: Request) -> Response:
         kind = request.headers.get("content-type", "")
@@ -128,7 +130,9 @@ def make_app(
         async with _body(request, largest, room) as body:
             if len(body) > _LONG:
                 return await asyncio.to_thread(answered, body, kind, include)
-            return answered(body, kind, include)
+            response = answered(body, kind, include)
+        between.answered()
+        return response
 
     def answered(body: bytes, content_type: str, include: bool) -> Response:
         start = time.perf_counter()
@@ -209,6 +213,8 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        between.loop = asyncio.get_running_loop()
+        service.folds = between.fold
         yield
         await asyncio.to_thread(service.close)
 
@@ -340,11 +346,12 @@ async def _updates(
     while not stopping() and not await request.is_disconnected():
         status = service.status()
         now = time.perf_counter()
-        speed = (status["events"] - before) / max(now - then, 1e-9)
+        # The first update is sent at once: there is no speed yet.
+        speed = None if now - then < 0.5 else round((status["events"] - before) / (now - then), 1)
         before, then = status["events"], now
         told = {
             **status,
-            "per_second": round(speed, 1),
+            "per_second": speed,
             **metrics.latencies(),
             "lateness": _lateness(service),
             "choices": _choices(service),
@@ -382,13 +389,12 @@ def _unit(service: Service) -> int | None:
 def _length(steps: int, unit: int | None) -> str:
     """Return a number of steps as a short text.
 
-    >>> _length(2**20, 1000), _length(2**7, None)
-    ('1 s', '128')
+    >>> _length(2**20, 1000), _length(2**18, 1000), _length(2**7, None)
+    ('1 s', '260 ms', '128')
     """
     if unit is None:
         return f"{steps:,}"
     seconds = steps * unit / 1e9
-    for size, name in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
-        if seconds >= size:
-            return f"{seconds / size:.2g} {name}"
-    return f"{seconds * 1e6:.2g} us"
+    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-6, "us"))
+    size, name = next((each for each in units if seconds >= each[0]), units[-1])
+    return f"{float(f'{seconds / size:.2g}'):g} {name}"

@@ -24,7 +24,7 @@ _MOST = 500_000  # answers that wait while the disk is full
 
 
 class Recorder:
-    """Collects rows and writes them every few seconds, and before every snapshot."""
+    """Collects rows; a thread writes them every few seconds, a service before every snapshot."""
 
     def __init__(self, settings: Settings) -> None:
         """Continue in a folder."""
@@ -36,14 +36,37 @@ class Recorder:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.metadata = {DEFINITION: json.dumps(settings.features.to_dict()).encode()}
         self.recorded = max((_last(path) for path in self.folder.glob("events-*")), default=0)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for the rows that wait
+        self._writing = threading.Lock()  # for the files
         self._answers: list[Any] = []
         self._events: list[Any] = []
         self._waiting = 0  # rows that are not written
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread: threading.Thread | None = None
         self.failing = False
         self.lost = 0  # answers that were never written
         self._number = 0
-        self._since = time.monotonic()
+
+    def start(self) -> None:
+        """Write from now on, in a thread: whoever asks does not wait for the disk."""
+        self._thread = threading.Thread(target=self._run, name="slidefold-recorder", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what was noted and stop; if this raises, the rest is lost."""
+        self._closing = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+
+    def _run(self) -> None:
+        while not self._closing:
+            self._wake.wait(_SECONDS)
+            self._wake.clear()
+            with suppress(OSError):  # it is tried again
+                self.flush()
 
     def answers(self, table: Any, position: int) -> None:
         """Note answers that were given when the log was folded up to a position."""
@@ -60,24 +83,29 @@ class Recorder:
         with self._lock:
             rows.append(table)
             self._waiting += len(table)
-            wait = time.monotonic() - self._since
-        if wait > _SECONDS or (self._waiting >= _ROWS and not self.failing):
-            with suppress(OSError):  # it is tried again
-                self.flush()
+        if self._waiting >= _ROWS and not self.failing:
+            self._wake.set()
 
     def flush(self) -> None:
         """Write what was noted; if this raises, it is still there."""
-        with self._lock:
-            self._since = time.monotonic()
-            self.failing = True
+        with self._writing:
             # Questions are answered while the disk is full, but not all answers can be kept.
             while sum(map(len, self._answers)) > _MOST:
-                self.lost += len(self._answers.pop(0))
-            for name, tables in (("answers", self._answers), ("events", self._events)):
+                self.lost += len(self._answers[0])
+                self._forget(self._answers, 1)
+            self.failing = True
+            for name, rows in (("answers", self._answers), ("events", self._events)):
+                with self._lock:
+                    tables = [*rows]
                 if tables:
                     self._write(name, pa.concat_tables(tables))
-                    tables.clear()
-            self._waiting, self.failing = 0, False
+                    self._forget(rows, len(tables))
+            self.failing = False
+
+    def _forget(self, rows: list[Any], count: int) -> None:
+        with self._lock:
+            self._waiting -= sum(map(len, rows[:count]))
+            del rows[:count]
 
     def _write(self, name: str, table: Any) -> None:
         last = table[POSITION][-1].as_py()

@@ -70,8 +70,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)  # to make one takes longer than to use it
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_AS_THEY_ARE = frozenset((type(None), bool, int, str, float))
 
 
 def table_of(rows: Any, schema: Any, needed: frozenset[str]) -> Any:
@@ -150,6 +148,8 @@ def _require(value: Any, field: Any, row: int) -> None:
         fits = False
     if not fits:
         word = f"a finite {kind}" if isinstance(value, float) and not math.isfinite(value) else kind
+        if pa.types.is_timestamp(kind):
+            word = f"{kind} such as '2026-01-31T12:00:00{'' if kind.tz is None else 'Z'}'"
         raise ValueTypeError(f"the field {field.name!r} must be {word}, got {_short(value)}").at(
             row
         ) from None
@@ -205,23 +205,25 @@ def arrow_bytes(table: Any) -> bytes:
 
 def as_json(value: Any) -> bytes:
     """Return answers as JSON: times as ISO text, durations in seconds, NaN as null."""
-    if type(value) is dict and _AS_THEY_ARE.issuperset(map(type, value.values())):
-        try:
-            return _ENCODER.encode(value).encode()
-        except ValueError:  # one of them is not finite
-            pass
-    return _ENCODER.encode(_plain(value)).encode()
+    if isinstance(value, list):  # row by row, because the encoder keeps other threads waiting
+        return b"[" + b",".join([as_json(item) for item in value]) + b"]"
+    try:
+        return _ENCODER.encode(value).encode()
+    except (TypeError, ValueError):  # a number that is not finite, or another key
+        return _ENCODER.encode(_plain(value)).encode()
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | str):
-        return value
+    """Return a value with what JSON has instead of what it lacks."""
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
+        return value if math.isfinite(value) else None
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _other(value: Any) -> Any:
+    """Return a value of a type that JSON does not have as one that it has."""
     if isinstance(value, bytes):
         return value.hex()
     if hasattr(value, "total_seconds"):
@@ -229,3 +231,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return str(value)
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_other)

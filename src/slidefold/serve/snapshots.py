@@ -41,5 +41,5 @@ def write_snapshot(file: Path, folder: Path, position: int) -> Path:
 
 
 if __name__ == "__main__":
-    os.nice(5)  # requests come first
+    os.nice(10)  # requests come first
     write_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

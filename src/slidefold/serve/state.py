@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from slidefold.definition.rolling import Rolling
@@ -225,3 +226,12 @@ def steps(times: Any) -> Any:
     if pa.types.is_date32(kind):
         times = times.cast(pa.int32())
     return times.cast(pa.int64())
+
+
+def time_of(time: Any, kind: Any) -> Any:
+    """Return the newest time of a run as a value of its column's type."""
+    if time is None:
+        return pa.scalar(None, kind)
+    number = int(time.astype(np.int64)) if isinstance(time, np.datetime64) else int(time)
+    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    return pa.scalar(number, width).cast(kind)
