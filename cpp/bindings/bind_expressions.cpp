@@ -247,6 +247,7 @@ struct RowExpressions {
     Expressions& expressions = program.expressions;
     std::vector<engine::Column> found(program.made.size());
     // Whole numbers, times and floats are written where they go.
+    std::size_t written = 0;
     std::vector<bool> direct(found.size(), false);
     std::vector<bool> taken(expressions.registers.size(), false);
     for (std::size_t k = 0; k < found.size(); ++k) {
@@ -260,12 +261,20 @@ struct RowExpressions {
                        !expressions.registers[made.from].constant && !taken[made.from];
       if (!plain || !own) continue;
       direct[k] = taken[made.from] = true;
+      written += rows * sizeof(Word);
       found[k].format = made.format;
       found[k].name = made.name;
       found[k].length = static_cast<std::int64_t>(rows);
       found[k].buffers.emplace_back(rows * sizeof(Word));
     }
     const Targets targets{expressions};
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      if (!direct[k] || written < kPastCaches || found[k].buffers[0].size() < LargeMemory::kLeast) {
+        continue;  // small blocks may not lie at multiples of 32 bytes
+      }
+      Expressions::Register& held = expressions.registers[program.made[k].from];
+      held.past_caches = !expressions.is_read(program.made[k].from);
+    }
     engine::Pool kept;
     for (std::size_t first = 0; first < rows; first += Expressions::kBlock) {
       const std::size_t count = std::min(Expressions::kBlock, rows - first);
@@ -299,11 +308,16 @@ struct RowExpressions {
     return found;
   }
 
+  static constexpr std::size_t kPastCaches = std::size_t{16} << 20;  // they would not hold it
+
   // Lets steps write to their own words again.
   struct Targets {
     Expressions& expressions;
     ~Targets() {
-      for (Expressions::Register& held : expressions.registers) held.target = nullptr;
+      for (Expressions::Register& held : expressions.registers) {
+        held.target = nullptr;
+        held.past_caches = false;
+      }
     }
   };
 

@@ -1,6 +1,9 @@
 // Questions to the engine of arrival order: they change nothing.
 #include <nanobind/stl/string.h>
 
+#include <numeric>
+#include <span>
+
 #include "engine_core.hpp"
 #include "signals.hpp"
 
@@ -14,39 +17,125 @@ struct TooOld {
   std::size_t row;
 };
 
-// Inserts events in their order, and answers each question when upto[i] of them are there.
+// The rows of each group, one after the other; rows of no group are left out.
+struct GroupedRows {
+  std::vector<std::size_t> starts;
+  std::vector<std::uint32_t> rows;
+
+  GroupedRows(const std::vector<engine::Slot>& groups, std::size_t count) : starts(count + 1) {
+    for (const engine::Slot group : groups) {
+      if (group != engine::kNoSlot) ++starts[group + 1];
+    }
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    rows.resize(starts.back());
+    std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i] != engine::kNoSlot) rows[next[groups[i]]++] = static_cast<std::uint32_t>(i);
+    }
+  }
+  std::span<const std::uint32_t> of(std::size_t group) const {
+    return {rows.data() + starts[group], rows.data() + starts[group + 1]};
+  }
+};
+
+// Some rows of a batch as a batch of their own.
+class PickedRows {
+ public:
+  PickedRows(const Engine::Given& given, std::size_t columns, std::size_t mask_bytes,
+             std::size_t key_words)
+      : given_(given),
+        mask_bytes_(mask_bytes),
+        key_words_(key_words),
+        columns_(columns),
+        words_(columns) {}
+
+  void pick(std::span<const std::uint32_t> rows) {
+    times_.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) times_[i] = given_.times[rows[i]];
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const auto* const from = static_cast<const Word*>(given_.columns[c]);
+      words_[c].resize(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) words_[c][i] = from[rows[i]];
+    }
+    keys_.clear();
+    masks_.clear();
+    for (const std::uint32_t row : rows) {
+      const Word* const key = given_.keys + row * key_words_;
+      keys_.insert(keys_.end(), key, key + key_words_);
+      if (given_.present == nullptr) continue;
+      const std::uint8_t* const mask = given_.present + row * mask_bytes_;
+      masks_.insert(masks_.end(), mask, mask + mask_bytes_);
+    }
+  }
+  // The picked rows from one place to another.
+  Engine::Given between(std::size_t first, std::size_t end) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c] = words_[c].data() + first;
+    return {end - first, times_.data() + first, columns_.data(),
+            given_.present == nullptr ? nullptr : masks_.data() + first * mask_bytes_,
+            keys_.data() + first * key_words_};
+  }
+
+ private:
+  const Engine::Given& given_;
+  std::size_t mask_bytes_, key_words_;
+  std::vector<const void*> columns_;
+  std::vector<std::vector<Word>> words_;
+  std::vector<Time> times_;
+  std::vector<Word> keys_;
+  std::vector<std::uint8_t> masks_;
+};
+
+// Answers each question over the first upto[i] events. A question looks at its own key alone, so
+// keys are taken one after the other: what a key holds stays in the cache, and goes when all its
+// questions are answered. Events that no question looks at are not inserted.
 void replay_rows(EngineCore& core, Inputs& questions, const std::int64_t* upto) {
   Engine& engine = *core.engine;
+  const std::size_t key_words = engine.program().key_words;
   const Engine::Given asked = questions.given(core.pool, 0);
   const Engine::Given given = core.inputs.given(core.pool, core.seen);
-  const std::size_t columns = core.inputs.stored.size();
-  const std::size_t bytes = engine.program().shape.mask_bytes();
-  std::vector<const void*> moved(columns);
+  engine::Keys keys(key_words);
+  std::vector<engine::Slot> groups(asked.count);
+  for (std::size_t i = 0; i < asked.count; ++i) groups[i] = keys.add(asked.keys + i * key_words);
+  const GroupedRows asks(groups, keys.slots());
+  groups.resize(given.count);
+  for (std::size_t i = 0; i < given.count; ++i) groups[i] = keys.find(given.keys + i * key_words);
+  const GroupedRows events(groups, keys.slots());
+  PickedRows picked(given, core.inputs.stored.size(), engine.program().shape.mask_bytes(),
+                    key_words);
   std::vector<Word> walked(core.asked_delta.size());
-  std::size_t done = 0;
   RowPoll polled;
-  for (std::size_t i = 0; i < asked.count; ++i) {
-    const auto until = static_cast<std::size_t>(upto[i]);
-    if (until > done) {
-      for (std::size_t c = 0; c < columns; ++c) {
-        moved[c] = static_cast<const Word*>(given.columns[c]) + done;
+  for (std::size_t g = 0; g < keys.slots(); ++g) {
+    const std::span<const std::uint32_t> rows = events.of(g);
+    picked.pick(rows);
+    std::size_t done = 0;
+    for (const std::uint32_t i : asks.of(g)) {
+      std::size_t until = done;
+      while (until < rows.size() && rows[until] < upto[i]) ++until;
+      if (until > done) {
+        try {
+          engine.insert(picked.between(done, until), nullptr);
+        } catch (engine::Falls& falls) {
+          falls.row = rows[done + falls.row];
+          throw;
+        } catch (engine::Missing& missing) {
+          missing.row = rows[done + missing.row];
+          throw;
+        }
+        engine.commit(nullptr);
+        done = until;
       }
-      const Engine::Given part{until - done, given.times + done, moved.data(),
-                               given.present == nullptr ? nullptr : given.present + done * bytes,
-                               given.keys + done * engine.program().key_words};
-      engine.insert(part, nullptr);
-      engine.commit(nullptr);
-      done = until;
-    }
-    polled(1);
-    see_own(core, questions, i, i);
-    for (std::size_t w = 0; w < walked.size(); ++w) {
-      if (core.asked_delta[w] != ~std::size_t{0}) {
-        walked[w] = questions.inputs[core.asked_delta[w]].words[i];
+      polled(1);
+      see_own(core, questions, i, i);
+      for (std::size_t w = 0; w < walked.size(); ++w) {
+        if (core.asked_delta[w] != ~std::size_t{0}) {
+          walked[w] = questions.inputs[core.asked_delta[w]].words[i];
+        }
       }
+      engine.ask(engine.find(keys.key(static_cast<engine::Slot>(g)).data()), asked.times[i],
+                 walked.data(), i);
     }
-    const engine::Slot slot = engine.find(asked.keys + i * engine.program().key_words);
-    engine.ask(slot, asked.times[i], walked.data(), static_cast<std::uint32_t>(i));
+    const engine::Slot slot = engine.find(keys.key(static_cast<engine::Slot>(g)).data());
+    if (slot != engine::kNoSlot) engine.drop(slot);
   }
 }
 

@@ -238,3 +238,21 @@ def test_equal_parts_are_computed_once() -> None:
     codes = [step["code"] for step in compiled.steps]
     assert codes.count("add_whole") == 1
     assert len(compiled.inputs) == 2
+
+
+def test_columns_that_no_cache_holds() -> None:
+    """Results of large tables are written in another way."""
+    rows = 1_100_003
+    rng = np.random.default_rng(8)
+    x, y, missing = rng.random(rows), rng.integers(0, 5, rows) / 4, rng.random(rows) < 0.3
+    with np.errstate(divide="ignore"):
+        ratio = x / y - 1
+    found = sf.rolling(
+        on="t",
+        ratio=sf.col("x") / sf.col("y") - 1,
+        half=(sf.col("x") / sf.col("y") - 1) * 0.5,
+        sum=sf.col("x") + sf.col("n"),
+    ).run(pa.table({"t": np.arange(rows), "x": x, "y": y, "n": pa.array(y, mask=missing)}))
+    assert np.array_equal(found["ratio"].to_numpy(), ratio, equal_nan=True)
+    assert np.array_equal(found["half"].to_numpy(), ratio * 0.5, equal_nan=True)
+    assert found["sum"].combine_chunks().equals(pa.array(x + y, mask=missing))

@@ -106,6 +106,15 @@ def test_data_that_does_not_fit_gives_one_sentence(case: str, wrong: Any) -> Non
 
 
 WRONG_DEFINITIONS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "a condition behind a window": (
+        lambda: sf.count().over(W).where("p"), OperatorError,
+        "sf.count().over(sf.time(10)) has a window already: use .where before .over"),
+    "a category behind a window": (
+        lambda: sf.count().over(W).per("s"), OperatorError, "use .per before .over"),
+    "two windows": (
+        lambda: sf.count().over(W).over(W), OperatorError, "already, so it takes no .over"),
+    "a window of lag": (
+        lambda: sf.lag("x").over(W), OperatorError, "lag('x') has a window already"),
     "a constant condition": (lambda: SUM("x").where(True), ValueTypeError, "got True"),
     "a number as a name": (lambda: COL(3), ValueTypeError, "must be a string, got 3"),
     "a result as a condition": (
@@ -141,7 +150,6 @@ WRONG_DEFINITIONS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: sf.struct(a=sf.since_last()), OperatorError, "give it a column of its own"),
     "a lag of nothing": (lambda: sf.lag(None), DefinitionError, "needs a column"),
     "a lag of 0 rows": (lambda: sf.lag("x", 0), OperatorError, "n >= 1"),
-    "a lag over a window": (lambda: sf.lag("x").over("1h"), AttributeError, "over"),  # type: ignore[attr-defined]
     "a condition in a window": (
         lambda: sf.Window(sf.sum("x").where("p"), 3), OperatorError, "with sf.rolling"),
     "an expression in a window": (

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
-from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
+from slidefold.errors import ColumnError, DefinitionError, TimeOrderError, ValueTypeError
 from tests.questions.support import (
     EVERYTHING,
     asked_one_by_one,
@@ -129,3 +129,21 @@ def test_bad_input() -> None:
     ahead = sf.rolling(on="t", s=sf.sum("x").over(sf.time(5, ahead=True)))
     with pytest.raises(DefinitionError, match="cannot look ahead"):
         ahead.run(events, at=questions, known="t")
+
+
+def test_an_error_names_the_row_of_the_events() -> None:
+    """Not the place of the event in the order of arrival, nor among those of its key."""
+    events = pa.table(
+        {
+            "t": [4, 1, 2, 3, 9],
+            "k": ["b", "a", "a", "b", "a"],
+            "d": [1.0, 1.0, 5.0, 2.0, 4.0],
+            "arrived": pa.array([9, None, 2, 8, 7], pa.int64()),
+        }
+    )
+    questions = pa.table({"t": [10, 10], "k": ["b", "a"], "d": [9.0, 9.0]})
+    definition = sf.rolling(on="t", by="k", n=sf.count().over(sf.delta(2.0, on="d")))
+    with pytest.raises(TimeOrderError, match=r"must not decrease in time order.* at row 0$"):
+        definition.run(events, at=questions, known="arrived")
+    with pytest.raises(TimeOrderError, match=r"must not decrease in time order.* at row 4$"):
+        definition.run(events, at=questions.slice(1), known="arrived")

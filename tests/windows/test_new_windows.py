@@ -477,8 +477,37 @@ def test_a_window_ahead_in_a_file_is_that_of_python(closed: str | None) -> None:
         definition = sf.rolling(on="t", closed=default, y=sf.sum("x").over(window))
         again = sf.Rolling.from_dict(definition.to_dict())
         assert again.windows == definition.windows
-        assert again.windows[0].closed == (closed or "left")
+        assert again.windows[0].closed == (closed or default or "left")
     for kind in ({"kind": "time", "range": 4}, {"time": 4}):
         column = {"operator": "sum", "columns": ["x"], "over": {**kind, "ahead": True, **said}}
         short = sf.Rolling.from_dict({"on": "t", "columns": {"y": column}})
         assert short.windows == (window,)
+
+
+@for_each("closed", [None, *CLOSED])
+def test_closed_of_a_definition_is_that_of_windows_ahead(closed: str | None) -> None:
+    """As of all time windows; without it they hold the row and leave out their end."""
+    table = pa.table({"t": [0, 1, 3, 4, 4, 8], "id": [0, 1, 2, 3, 4, 5]})
+    one = sf.rolling(
+        on="t",
+        closed=closed,
+        own=sf.collect("id").over(sf.time(4, ahead=True)),
+        told=sf.collect("id").over(sf.time(4, ahead=True, closed="left")),
+        made=sf.count().over(sf.time(4, ahead=True)) * 2,
+    )
+    ends = closed or "left"
+    each = sf.rolling(
+        on="t",
+        own=sf.collect("id").over(sf.time(4, ahead=True, closed=ends)),
+        told=sf.collect("id").over(sf.time(4, ahead=True, closed="left")),
+        made=sf.count().over(sf.time(4, ahead=True, closed=ends)) * 2,
+    )
+    found = one.run(table)
+    assert found.equals(each.run(table))
+    rows = list(zip(table["t"].to_pylist(), table["id"].to_pylist(), strict=True))
+    assert found["own"].to_pylist() == [
+        [i for s, i in rows if inside(s, t, t + 4, ends)] or None for t, _ in rows
+    ]
+    for again in (sf.Rolling.from_dict(one.to_dict()), eval(repr(one))):
+        assert again == one
+        assert again.run(table).equals(found)

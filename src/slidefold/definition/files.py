@@ -360,10 +360,10 @@ def _window_in(saved: Mapping[str, Any]) -> WindowKind:
             raise DefinitionError(
                 f"a {kind} window needs {field.name!r}; a window must be {_WINDOWS}"
             )
-    if arguments.get("ahead") is True:
-        arguments.setdefault("closed", "left")
     if "settled" in (field.name for field in fields(cls)) and "closed" not in arguments:
         arguments["settled"] = False
+    if arguments.get("ahead") is True:
+        arguments.setdefault("closed", "left")
     try:
         return cls(**arguments)  # type: ignore[no-any-return]
     except TypeError as error:

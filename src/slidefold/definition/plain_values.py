@@ -18,6 +18,7 @@ from slidefold.definition.operators import (
     UserOperator,
 )
 from slidefold.definition.windows import KINDS, WindowKind
+from slidefold.definition.windows.closed import UNSAID
 from slidefold.definition.windows.durations import duration_text
 from slidefold.errors import DefinitionError
 
@@ -136,7 +137,7 @@ def _window_out(window: WindowKind, default: str = "right") -> dict[str, Any]:
     if kind is None:
         raise DefinitionError(f"{window} cannot be written to a file: add its class to KINDS")
     saved: dict[str, Any] = {"kind": kind}
-    default = "left" if window.ahead else default
+    default = "left" if window.ahead and default is UNSAID else default
     for field in fields(window):  # type: ignore[arg-type]
         if not field.compare:
             continue

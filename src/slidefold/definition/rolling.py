@@ -27,6 +27,7 @@ from slidefold.definition.windows import (
     every_of,
 )
 from slidefold.definition.windows.calls import written
+from slidefold.definition.windows.closed import UNSAID
 from slidefold.definition.windows.durations import plain_length
 from slidefold.errors import ColumnError
 
@@ -401,7 +402,7 @@ class Rolling:
         """The value of `closed` for windows that do not set it."""
         if self.closed is not None:
             return self.closed
-        return "right" if self.slide is None else self.slide.default_closed
+        return UNSAID if self.slide is None else self.slide.default_closed
 
     def only(self, *names: str) -> Rolling:
         """Return the definition with only these columns; rows of equal time keep their order.

@@ -20,9 +20,8 @@ from slidefold.errors import (
 from slidefold.live.engine import Engine
 from slidefold.live.lateness import judge
 from slidefold.live.native import Native, capsule
-from slidefold.live.program import is_plain
+from slidefold.live.program import is_plain, is_time
 from slidefold.live.row_modes import NativeArrival, NativeFinal
-from slidefold.live.times import value_of
 
 _PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str}
 LATE_ROW = object()  # stands for the result of a late row
@@ -62,14 +61,18 @@ class Events:
         self.native = native if all(map(_reads, kinds)) else None
         self.plain = native.program.plain
         formulas = native.formulas
+        results = native.kinds
         if formulas is not None:
-            read = (*formulas.kinds, *formulas.types.values())
+            read = (engine.schema.field(name).type for name in definition.row_columns)
             self.plain = self.plain and all(map(_reads, read))
-            self.plain = self.plain and all(map(is_plain, formulas.types.values()))
+            results = {**{name: results.get(name) for name in native.names}, **formulas.types}
+            self.plain = self.plain and all(is_plain(k) or is_time(k) for k in results.values())
+        self.times = {name: kind for name, kind in results.items() if is_time(kind)}
         walked = (name for window in definition.windows for name in window.walks)
         # Neither values nor operators run Python code, and each event has one result.
         core = None if self.native is None else self.native.core
         direct = core is not None and self.plain and not core.calls_python and formulas is None
+        direct = direct and not self.times
         self.answers_at_once = direct and isinstance(self.native, NativeArrival)
         self.answer: Any = None  # answers a question natively, if that can be
         if core is not None and direct and definition.slide is None:
@@ -180,13 +183,16 @@ class Events:
     def _complete(self, row: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         """Return the columns of the definition for a row and the core's results."""
         native = self.engine.native
-        if native.formulas is None:
-            return found
-        on = self.definition.on
-        if row.get(on) is None and on in self.definition.row_columns and native.newest is not None:
-            row = {**row, on: value_of(native.newest, self.engine.schema.field(on).type)}
-        made = native.formulas.evaluator.row({**row, **found})
-        return {name: made.get(name, found.get(name)) for name in native.names}
+        if native.formulas is not None:
+            on = self.definition.on
+            if row.get(on) is None and on in self.definition.row_columns:
+                row = {**row, on: native.newest}
+            made = native.formulas.evaluator.row({**row, **found})
+            found = {name: made.get(name, found.get(name)) for name in native.names}
+        for name, kind in self.times.items():
+            if found[name] is not None:
+                found[name] = pa.scalar(found[name], kind).as_py()
+        return found
 
     def _by_table(self, row: dict[str, Any], lateness: int, raising: bool) -> Any:
         table = self._table([row])

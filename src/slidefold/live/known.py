@@ -26,7 +26,7 @@ from slidefold.columns.threads import require_threads
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Clock, counted, lateness_of
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.errors import ColumnError, DefinitionError, ValueTypeError
+from slidefold.errors import ColumnError, DefinitionError, SlidefoldError, ValueTypeError
 from slidefold.live.engine import Engine
 from slidefold.live.native import capsule
 from slidefold.live.times import lateness_steps
@@ -87,15 +87,17 @@ def answer_known(
 ) -> dict[str, Any]:
     """Return the new columns for questions, over the events that had arrived by then."""
     questions = like_events(definition, events.schema, questions)
+    places = np.arange(len(events))
     if events[known].null_count:  # what never arrived counts for nobody
-        events = events.filter(events[known].is_valid())
+        arrived = events[known].is_valid()
+        events, places = events.filter(arrived), places[arrived.to_numpy()]
     came, asks = _comparable(events, known, questions, asked or definition.on)
     order = np.argsort(came, kind="stable")
-    events, came = events.take(pa.array(order)), came[order]
+    events, came, places = events.take(pa.array(order)), came[order], places[order]
     clock, times = counted(definition.on, one_chunk(events, definition.on))
     if lateness is not None:
         taken = _in_time(times, lateness_steps(lateness_of(lateness), clock))
-        events, came = events.filter(pa.array(taken)), came[taken]
+        events, came, places = events.filter(pa.array(taken)), came[taken], places[taken]
     counted(definition.on, one_chunk(questions, definition.on))  # no null times
     rows = events.select(list(definition.used))
     # Events may have columns that are named like features: those are for the questions.
@@ -113,9 +115,11 @@ def answer_known(
         schema=engine.schema,
     )
     upto = np.searchsorted(came, asks[turn], "right").astype(np.int64)
-    found = native.features(
-        core.replay(capsule(engine.read(rows)), capsule(engine.read(table)), upto)
-    )
+    try:
+        answers = core.replay(capsule(engine.read(rows)), capsule(engine.read(table)), upto)
+    except SlidefoldError as error:
+        raise error if error.row is None else error.at(int(places[error.row])) from None
+    found = native.features(answers)
     back = np.empty(len(turn), np.int64)
     back[turn] = np.arange(len(turn))
     in_order = zip(definition.overs, found.values(), strict=True)

@@ -41,6 +41,8 @@ class Native:
         self.definition, self.program, self.empty = definition, program, empty
         self.core = _native.EngineCore(program.native)
         self.names = list(definition.columns)
+        results = self.features(self.core.rows_of(0))
+        self.kinds = {name: array.type for name, array in results.items()}  # of the core's results
         self.formulas = self._formulas()
         self.clock, _ = counted(definition.on, pa.array([], empty.schema.field(definition.on).type))
         self.carried = Carried(empty)
@@ -55,8 +57,7 @@ class Native:
         kinds = {name: array.type for name, array in self._ends().items()}
         if definition.slide is None:
             kinds = {name: self.empty.schema.field(name).type for name in definition.row_columns}
-        results = self.features(self.core.rows_of(0))
-        return completion(definition, {**kinds, **{n: array.type for n, array in results.items()}})
+        return completion(definition, {**kinds, **self.kinds})
 
     def _ends(self) -> dict[str, Any]:
         """Return empty columns of keys and bounds, as results with every= have them."""

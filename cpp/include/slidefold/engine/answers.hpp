@@ -108,9 +108,10 @@ class Answers {
         continue;
       }
       if (nodes_.part(ask.part).order != nullptr) {
-        const OrderWindow none;
         const std::uint64_t first = trees_.rank(tree, low);
-        orders_.answer(tree, ask.part, block != nullptr ? *layout_.order(block, w, k) : none, first,
+        LocalOrder local{*nodes_.part(ask.part).order};
+        orders_.answer(tree, ask.part,
+                       block != nullptr ? *layout_.order(block, w, k) : local.window, first,
                        first + rows, row, *ask.sink);
         continue;
       }
@@ -165,6 +166,15 @@ class Answers {
     std::int32_t ats[kTogether], ups[kTogether];
     std::uint64_t helds[kTogether];
     std::uint32_t rows[kTogether];
+  };
+
+  // The multiset of a key that keeps none.
+  struct LocalOrder {
+    const OrderKernel& order;
+    OrderWindow window = {};
+    ~LocalOrder() {
+      if (window.set != nullptr) order.free(window.set);
+    }
   };
 
   Place place_of(const Tree& tree, const Place& first, std::size_t i) const {
@@ -274,20 +284,14 @@ class Answers {
                      const Ask& ask, const Cursor& cursor, const Chunk& chunk) {
     const OrderKernel& order = *nodes_.part(ask.part).order;
     if (block == nullptr && order.put_sorted != nullptr) return sorted_answers(ask, cursor, chunk);
-    OrderWindow local;
-    OrderWindow& window = block != nullptr ? *layout_.order(block, w, k) : local;
-    try {
-      for (std::uint32_t i = 0; i < chunk.count; ++i) {
-        const auto low = static_cast<std::uint64_t>(cursor.base + chunk.ats[i]);
-        orders_.follow(tree, ask.part, window, low, low + chunk.helds[i],
-                       {cursor.lower, chunk.ats[i], cursor.upper, chunk.ups[i]});
-        order.put(window.set, chunk.rows[i], *ask.sink);
-      }
-    } catch (...) {
-      if (local.set != nullptr) order.free(local.set);
-      throw;
+    LocalOrder local{order};
+    OrderWindow& window = block != nullptr ? *layout_.order(block, w, k) : local.window;
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      const auto low = static_cast<std::uint64_t>(cursor.base + chunk.ats[i]);
+      orders_.follow(tree, ask.part, window, low, low + chunk.helds[i],
+                     {cursor.lower, chunk.ats[i], cursor.upper, chunk.ups[i]});
+      order.put(window.set, chunk.rows[i], *ask.sink);
     }
-    if (local.set != nullptr) order.free(local.set);
   }
 
   // The same for a key in one leaf: its few values are sorted, not kept in a multiset.

@@ -23,6 +23,16 @@ class Eviction : public Holdings {
 
   // Rows leave only so many at a time.
   void set_multiple(std::uint64_t multiple) { multiple_ = multiple; }
+  // Forgets a key with all that it holds.
+  void drop(Slot slot) {
+    KeyStore& store = by_slot_[slot];
+    rows_ -= store.size;
+    blocks_ -= store.block != nullptr ? 1 : 0;
+    stores_.clear(store);
+    store.past = nullptr;
+    if (store.slices != nullptr) slices_->clear(*store.slices);
+    free_if_empty(slot);
+  }
   // Drops from all keys what no window after a watermark needs.
   void evict_all(Time watermark) {
     for (Slot slot = 0; slot < keys_.slots(); ++slot) {

@@ -10,6 +10,7 @@
 // Paper: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -31,7 +32,7 @@ struct ExpressionError {
 
 class Expressions {
  public:
-  static constexpr std::size_t kBlock = 512;  // so that the registers of a step stay in the cache
+  static constexpr std::size_t kBlock = 1024;  // so that the registers of a step stay in the cache
 
   struct Register {
     const Word* words = nullptr;
@@ -41,7 +42,8 @@ class Expressions {
     bool holes = true;  // whether a row of the block may have no value; if not, valid is all ones
     std::vector<Word> own_words, own_upper;
     std::vector<std::uint8_t> own_valid;
-    Word* target = nullptr;  // where a step writes, if not to its own words
+    Word* target = nullptr;    // where a step writes, if not to its own words
+    bool past_caches = false;  // whether nobody reads soon what is written there
   };
 
   struct Step;
@@ -96,6 +98,12 @@ class Expressions {
       if (!own.constant) own.holes = true;  // unless a step says otherwise
     }
     for (const Step& step : steps) step.run(step, *this, rows);
+  }
+
+  // Whether a step reads a register.
+  bool is_read(std::uint32_t r) const {
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](const Step& step) { return step.a == r || step.b == r; });
   }
 
   static Run find(const std::string& name);

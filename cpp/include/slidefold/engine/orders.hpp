@@ -9,6 +9,7 @@
 //   O(log d) nodes, and O(log n) rounds over them (selection.hpp). A run is made once; a late row
 //   is put into the runs that hold it, a move in memory. So runs have at most kRunHeight levels
 //   below them, and at both ends of a tree, where rows come and go, those of leaves are used.
+//   Counts have no such runs: their multiset moves to each window that is asked for.
 // Paper: none: median and quantile have no associative combine that is smaller than its values.
 #pragma once
 
@@ -105,7 +106,8 @@ struct OrderKernel {
                        std::int32_t count);
   // The result of a row whose window holds just what the set does.
   void (*put)(const void* set, std::size_t row, Sink& sink);
-  // The same of a window that also holds some sorted states, and does not hold others.
+  // The same of a window that also holds some sorted states, and does not hold others; null if the
+  // set has to move to that window.
   void (*put_with)(const void* set, const std::vector<const void*>& more,
                    const std::vector<const void*>& less, std::size_t row, Sink& sink);
   std::size_t (*bytes)(const void* set);
@@ -204,8 +206,7 @@ struct OrderKernelOf {
   }
 };
 
-// The same table over a multiset that counts how often values occur. A window that ends before the
-// last one is answered by a set that is moved there and back.
+// The same table over a multiset that counts how often values occur.
 template <class Keys, bool kOrdered>
 struct CountKernelOf {
   using Key = typename Keys::Key;
@@ -248,41 +249,12 @@ struct CountKernelOf {
     View view(*static_cast<const Set*>(set));
     sink.put(row, static_cast<Counted*>(&view), view.size());
   }
-  // The set moves to the other window and back.
-  static void put_with(const void* set, const std::vector<const void*>& more,
-                       const std::vector<const void*>& less, std::size_t row, Sink& sink) {
-    Set& moved = *static_cast<Set*>(const_cast<void*>(set));
-    const Back back{moved, more, less};
-    insert_all(moved, more);
-    erase_all(moved, less);
-    put(&moved, row, sink);
-  }
-  static void insert_all(Set& set, const std::vector<const void*>& states) {
-    for (const void* state : states) {
-      for (const Key& key : *static_cast<const Values*>(state)) set.insert(key);
-    }
-  }
-  static void erase_all(Set& set, const std::vector<const void*>& states) {
-    for (const void* state : states) {
-      for (const Key& key : *static_cast<const Values*>(state)) set.erase(key);
-    }
-  }
-  // Moves a set back, whatever happens.
-  struct Back {
-    Set& set;
-    const std::vector<const void*>& more;
-    const std::vector<const void*>& less;
-    ~Back() {
-      insert_all(set, less);
-      erase_all(set, more);
-    }
-  };
   static std::size_t bytes(const void* set) {
     return sizeof(Set) + static_cast<const Set*>(set)->bytes();
   }
   static const OrderKernel* table() {
-    static const OrderKernel kernel = {make,    free,    clear, enter,    leave,
-                                       nullptr, nullptr, put,   put_with, bytes};
+    static const OrderKernel kernel = {make,    free,    clear, enter,   leave,
+                                       nullptr, nullptr, put,   nullptr, bytes};
     return &kernel;
   }
 };
@@ -369,9 +341,19 @@ class Orders {
   }
 
   // The answer of a window from `low` to `high`, from a multiset that may hold others.
-  void answer(const Tree& tree, std::size_t p, const OrderWindow& window, std::uint64_t low,
+  void answer(const Tree& tree, std::size_t p, OrderWindow& window, std::uint64_t low,
               std::uint64_t high, std::size_t row, Sink& sink) {
     const OrderKernel& order = *nodes_.part(p).order;
+    if (order.put_with == nullptr) {
+      try {
+        follow(tree, p, window, low, high);
+        return order.put(window.set, row, sink);
+      } catch (...) {  // it may be half way
+        if (window.set != nullptr) order.free(window.set);
+        window = {};
+        throw;
+      }
+    }
     const bool near = window.set != nullptr && low < window.upper && window.lower < high;
     made_.clear();
     std::vector<const void*> more, less;

@@ -10,6 +10,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
+from slidefold.definition.windows.closed import UNSAID
 from slidefold.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Result(Node):
 
         Saved states name results by it, so it must not depend on whether `closed` was given.
         """
-        return self.over.text("right").replace("sf.", "")
+        return self.over.text(UNSAID).replace("sf.", "")
 
     def code(self) -> str:
         """Return the window as Python source."""

@@ -223,6 +223,9 @@ class Registers:
                 words="real",
                 number=value.kind.scale,
             )
+        step = self.steps[value.register] if value.register >= 0 else None
+        if step is not None and step["code"] == "constant":
+            return self._constant(float(step["value"]), "real", pa.float64())
         return self._step("whole_to_real", node, value, kind=pa.float64(), words="real")
 
     def _wide(self, node: Node, value: Value) -> Value:

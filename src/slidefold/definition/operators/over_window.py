@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slidefold import _native
 from slidefold.definition.expressions.face import Combined, Compared, Expression, node_of
 from slidefold.definition.expressions.nodes import LITERALS, Call, Node, Result
 from slidefold.definition.windows import WindowKind, window_of, window_suffix
-from slidefold.errors import DefinitionError, PairError, nearest
+from slidefold.definition.windows.closed import UNSAID
+from slidefold.errors import DefinitionError, OperatorError, PairError, nearest
 
 if TYPE_CHECKING:
     from slidefold.definition.operators.base import Operator
@@ -81,6 +82,23 @@ class Over(Combined):
                     "drops: use a time window"
                 )
 
+    def over(self, *_: object, **__: object) -> NoReturn:
+        """Raise: there is a window already."""
+        raise self._misplaced("over")
+
+    def where(self, *_: object, **__: object) -> NoReturn:
+        """Raise: a condition stands before the window."""
+        raise self._misplaced("where")
+
+    def per(self, *_: object, **__: object) -> NoReturn:
+        """Raise: a category stands before the window."""
+        raise self._misplaced("per")
+
+    def _misplaced(self, method: str) -> OperatorError:
+        if self.operator.record.own_window or method == "over":
+            return OperatorError(f"{self!r} has a window already, so it takes no .{method}")
+        return OperatorError(f"{self!r} has a window already: use .{method} before .over")
+
     def result(self) -> Node:
         """Return the result as a part of an expression."""
         return Result(self)
@@ -92,7 +110,7 @@ class Over(Combined):
         return replace(self, window=self.window.settle(closed))
 
     def __repr__(self) -> str:
-        return self.text(None if self.window.settled else "right")
+        return self.text(None if self.window.settled else UNSAID)
 
     def text(self, default: str | None) -> str:
         """Return the column as source code, without `closed` if it equals the default."""

@@ -11,5 +11,5 @@ class _Unsaid(str):
     __slots__ = ()
 
 
-# "right" as the default: with `every` in time it means "left".
+# "right" as the default: with `every` in time, and for windows ahead, it means "left".
 UNSAID: str = _Unsaid("right")

@@ -162,6 +162,10 @@ class Time(WindowKind):
         """Return the window with this `closed`."""
         return replace(self, closed=closed, settled=settled)
 
+    def settle(self, closed: str) -> Time:
+        """Return the window with this `closed`, unless the user has set another."""
+        return self if self.ahead and closed is UNSAID else super().settle(closed)
+
     def retention(self) -> str:
         """Describe the rows that the window keeps."""
         if self.ahead:
@@ -189,7 +193,7 @@ class Time(WindowKind):
         return duration_text(self.range).replace(" ", "")
 
     def __repr__(self) -> str:
-        return self.text(None if self.settled else "right")
+        return self.text(None if self.settled else UNSAID)
 
     def extent(self) -> Extent:
         """Return where the window lies, for its picture."""
@@ -203,14 +207,14 @@ class Time(WindowKind):
             end=-length if self.ahead else delay,
             keeps_start=self.closed in ("left", "both"),
             keeps_end=self.closed in ("right", "both"),
-            note=self.text("right"),
+            note=self.text(UNSAID),
         )
 
     def text(self, default: str | None) -> str:
         """Return the window as source code, without `closed` if it equals the default."""
         more: dict[str, Any] = {} if self.delay is None else {"delay": self.delay}
         if self.ahead:
-            more, default = {"ahead": True}, "left"
+            more, default = {"ahead": True}, "left" if default is UNSAID else default
         return call("sf.time", self.range, **closing(self.closed, default), **more)
 
 
@@ -225,8 +229,8 @@ def time(
     `sf.rolling` with a duration as `every`.
 
     With `delay` the window ends at `t - delay`: what it was that long ago. With `ahead=True` it is
-    `[t, t + range)`, the rows to come, unless `closed` says otherwise: for labels of training data,
-    in batch runs only.
+    `[t, t + range)`, the rows to come, unless `closed` of the window or of `sf.rolling` says
+    otherwise: for labels of training data, in batch runs only.
 
     >>> import slidefold as sf
     >>> w = sf.Window(sf.sum(), sf.time(10))
@@ -234,7 +238,5 @@ def time(
     [1.0, 3.0, 6.0, 14.0]
     """
     given = closed is not UNSAID
-    if ahead:
-        return Time(plain_length(range), closed if given else "left", plain_length(delay), ahead)
-    chosen = closed if given else "right"
+    chosen = closed if given else "left" if ahead else "right"
     return Time(plain_length(range), chosen, plain_length(delay), ahead, settled=given)

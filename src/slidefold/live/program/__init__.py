@@ -3,6 +3,6 @@
 from slidefold.live.program.compiling import Program, compile_program
 from slidefold.live.program.results import columns_of
 from slidefold.live.program.stored import restored
-from slidefold.live.program.types import is_plain
+from slidefold.live.program.types import is_plain, is_time
 
-__all__ = ["Program", "columns_of", "compile_program", "is_plain", "restored"]
+__all__ = ["Program", "columns_of", "compile_program", "is_plain", "is_time", "restored"]

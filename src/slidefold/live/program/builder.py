@@ -12,7 +12,7 @@ from slidefold.definition.operators import Operator
 from slidefold.definition.operators import count as counting
 from slidefold.definition.rolling import Leaf, Rolling
 from slidefold.definition.windows import Clock, WindowKind
-from slidefold.live.program.types import is_plain
+from slidefold.live.program.types import is_plain, is_time
 
 Finish = Callable[[Any], Any]
 
@@ -58,7 +58,7 @@ class Builder:
     windows: dict[tuple[WindowKind, bool], dict[str, Any]] = field(default_factory=dict)
     joins: dict[tuple[str, ...], Join] = field(default_factory=dict)
     refolded: set[str] = field(default_factory=set)  # columns that Python folds from rows
-    plain: bool = True  # whether native code can give each result as a Python object
+    plain: bool = True  # whether native code can give each result as an object; times as integers
 
     def mark(self) -> tuple[Any, ...]:
         """Return what `back_to` needs to forget what is added from here on."""
@@ -170,7 +170,8 @@ class Builder:
             "records": records,
             **more,
         }
-        if objects or records or finish is not None or len(leaf.path) > 1 or not is_plain(kind):
+        fits = is_plain(kind) or is_time(kind)
+        if objects or records or finish is not None or len(leaf.path) > 1 or not fits:
             self.plain = False
         if not (objects or records):
             native["type"] = pa.field("", kind).__arrow_c_schema__()

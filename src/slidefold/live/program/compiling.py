@@ -36,7 +36,7 @@ class Program:
     results: list[Result]
     inputs: tuple[str, ...]
     reach: int | None  # how far before the watermark rows are needed; None if rows decide
-    plain: bool  # whether native code gives the results of a row as Python objects
+    plain: bool  # whether native code gives the results of a row as objects; times as integers
     joins: Mapping[tuple[str, ...], Join]  # of columns that several outputs make
     refolded: frozenset[str]  # columns whose windows Python folds from their values
 

@@ -19,6 +19,11 @@ def is_plain(kind: Any) -> bool:
     )
 
 
+def is_time(kind: Any) -> bool:
+    """Tell whether native code gives and takes values of a type as integers of its unit."""
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_duration(kind))
+
+
 def is_number(kind: Any) -> bool:
     """Tell whether a type is one of integers, floats or booleans."""
     types = pa.types
