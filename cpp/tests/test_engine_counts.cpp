@@ -4,8 +4,8 @@
 #include <random>
 
 #include "check.hpp"
-#include "slidefold/engine/counts.hpp"
 #include "slidefold/engine/checks.hpp"
+#include "slidefold/engine/counts.hpp"
 
 using namespace slidefold;
 using namespace slidefold::engine;
@@ -46,11 +46,9 @@ class Subject final : LeafWatch {
   }
   // A late row, which the tally takes too if it is inside.
   void insert(std::size_t rank, std::int64_t value) {
-    const Place place =
-        trees_.insert(tree_, trees_.at_rank(tree_, rank), rows(value), 0,
-                      [&](Inner* node, std::int32_t slot, const Leaf* leaf, std::int32_t at) {
-                        folds_.came(node, slot, leaf, at);
-                      });
+    const Place place = trees_.insert(tree_, trees_.at_rank(tree_, rank), rows(value), 0,
+                                      [&](Inner* node, std::int32_t slot, const Leaf* leaf,
+                                          std::int32_t at) { folds_.came(node, slot, leaf, at); });
     all_.insert(all_.begin() + static_cast<std::ptrdiff_t>(rank), value);
     if (rank >= window.upper) return;
     if (rank <= window.lower) {
@@ -61,7 +59,9 @@ class Subject final : LeafWatch {
     }
     ++window.upper;
   }
-  void follow(std::uint64_t low, std::uint64_t high) { orders_.follow(tree_, 0, window, low, high); }
+  void follow(std::uint64_t low, std::uint64_t high) {
+    orders_.follow(tree_, 0, window, low, high);
+  }
   void expect(std::uint64_t low, std::uint64_t high) {
     Found found;
     orders_.answer(tree_, 0, window, low, high, 0, found);
@@ -118,7 +118,8 @@ TEST(windows_anywhere_hold_the_counts_of_their_rows) {
         subject.insert(random() % subject.size(), draw());
       }
       const std::uint64_t all = subject.size();
-      if (random() % 2 == 0 && all > 0) subject.follow(random() % all / 2, all - random() % 9 % all);
+      if (random() % 2 == 0 && all > 0)
+        subject.follow(random() % all / 2, all - random() % 9 % all);
       for (int i = 0; i < 4; ++i) {
         const std::uint64_t low = random() % (all + 1);
         subject.expect(low, low + random() % (all + 1 - low));

@@ -28,20 +28,17 @@ def expected(values: list[Any]) -> dict[str, Any]:
     }
 
 
-DEFINITION = sf.rolling(
-    on="t",
-    order="number",
-    **{
-        f"{name}_{over}": operator.over(window)
-        for over, window in (("time", sf.time(RANGE)), ("rows", sf.rows(ROWS)))
-        for name, operator in {
-            "distinct": sf.distinct("x"),
-            "mode": sf.mode("x"),
-            "frequent": sf.most_frequent("x", 3),
-            "entropy": sf.entropy("x"),
-        }.items()
-    },
-)
+NEW: dict[str, Any] = {
+    f"{name}_{over}": operator.over(window)
+    for over, window in (("time", sf.time(RANGE)), ("rows", sf.rows(ROWS)))
+    for name, operator in {
+        "distinct": sf.distinct("x"),
+        "mode": sf.mode("x"),
+        "frequent": sf.most_frequent("x", 3),
+        "entropy": sf.entropy("x"),
+    }.items()
+}
+DEFINITION = sf.rolling(on="t", order="number", **NEW)
 
 
 @pytest.mark.parametrize("values", [3, 40, 10**9])

@@ -145,6 +145,8 @@ def test_errors_of_a_time_zone_come_out_as_they_are() -> None:
         def utcoffset(self, when: Any) -> Any:
             return live.push({"t": datetime.datetime(2024, 1, 2), "x": 1})
 
+        dst = tzname = utcoffset
+
     schema = pa.schema({"t": pa.timestamp("ms"), "x": pa.int64()})
     live = sf.rolling(on="t", s=sf.sum("x").over(sf.time("1h"))).live(lateness="1h", schema=schema)
     live.push({"t": datetime.datetime(2024, 1, 1), "x": 1})

@@ -2,7 +2,7 @@
 //
 // Layout: CountKernelOf is an OrderKernel over a Tally. Counts<Keys> is the same as a monoid: the
 //   different values of some rows, each with its count; inner nodes hold it where a window that
-//   ends elsewhere asks. Such a window is the tally, and the differences that the runs between make.
+//   ends elsewhere asks. Such a window is the tally and what the runs between make of it.
 // Invariants: C1 the values of a run rise, as words, and their counts are positive.
 // Cost: a row that enters or leaves the tally O(1), or O(log values) if the most frequent are asked
 //   for. A window that ends elsewhere: the different values of each run between, so that a few

@@ -9,7 +9,7 @@
 //   O(log d) nodes, and O(log n) rounds over them (selection.hpp). A run is made once; a late row
 //   is put into the runs that hold it, a move in memory. So runs have at most kRunHeight levels
 //   below them, and at both ends of a tree, where rows come and go, those of leaves are used.
-//   A multiset moves to a window elsewhere once looking at the runs between has cost more than that.
+//   A multiset moves to a window elsewhere once looking at the runs between has cost more.
 // Paper: none: median and quantile have no associative combine that is smaller than its values.
 #pragma once
 
