@@ -68,7 +68,7 @@ nb::object feed(EngineCore& core, nb::handle capsule, std::optional<Time> waterm
 nb::object accept(EngineCore& core, nb::handle capsule, Time lateness) {
   const Turn turn(core.turns);
   read_batch(core, capsule);
-  const Answered answered = take(core, std::nullopt, lateness);
+  const Answered answered = take(core, std::nullopt, lateness, false);
   if (core.needs_gil) {
     commit(core);
   } else {

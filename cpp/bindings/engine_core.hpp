@@ -131,7 +131,8 @@ void see_holes(EngineCore& core, bool all = false);
 // Windows that a watermark has closed have come out already.
 void close_all(EngineCore& core, Time watermark);
 // Takes the rows that Inputs has read, and moves the watermark; commit() or undo() follows.
-Answered take(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness);
+Answered take(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness,
+              bool wanted = true);
 void commit(EngineCore& core);
 // Forgets rows that no window after the watermark holds, of the keys of a batch or of all.
 void evict(EngineCore& core, bool all);

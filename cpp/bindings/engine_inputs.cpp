@@ -17,6 +17,27 @@ namespace {
        "the field '" + input.name + "' must be " + takes + ", got " + shown(value));
 }
 
+// A value could not be read, and Python's error is set. That of a method which a class in Python
+// defines comes out as it is; any other one is the value's fault.
+[[noreturn]] void refuse_unread(const Input& input, const char* takes, PyObject* value) {
+  const nb::python_error error;
+  for (const char* name : {"__float__", "__index__"}) {
+    const nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+    if (PyFunction_Check(nb::getattr(type, name, nb::none()).ptr())) throw nb::python_error(error);
+  }
+  refuse(input, takes, value);
+}
+
+std::int64_t microseconds_of(const Input& input, PyObject* value) {
+  try {
+    return microseconds(value);
+  } catch (nb::python_error& error) {  // a time zone's error comes out as it is
+    const nb::object ours = nb::module_::import_("slidefold.errors").attr("ValueTypeError");
+    if (nb::hasattr(value, "utcoffset") && !error.matches(ours)) throw;
+  }
+  refuse(input, "a datetime", value);
+}
+
 // Microseconds in units of a column of times.
 std::int64_t in_unit(const Input& input, std::int64_t us, PyObject* value) {
   const char unit = input.format[2];
@@ -59,10 +80,7 @@ Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
     if (PyFloat_CheckExact(value)) return std::bit_cast<Word>(PyFloat_AS_DOUBLE(value));
     if (PyBool_Check(value)) refuse(input, "a number", value);
     double real = PyFloat_AsDouble(value);
-    if (real == -1 && PyErr_Occurred() != nullptr) {
-      PyErr_Clear();
-      refuse(input, "a number", value);
-    }
+    if (real == -1 && PyErr_Occurred() != nullptr) refuse_unread(input, "a number", value);
     if (type.width == 4) real = static_cast<float>(real);
     return std::bit_cast<Word>(real);
   }
@@ -71,15 +89,11 @@ Word word_of(engine::Pool& pool, const Input& input, PyObject* value) {
     return value == Py_True ? 1 : 0;
   }
   if (input.format.starts_with("ts") && !PyLong_Check(value)) {
-    try {
-      return static_cast<Word>(in_unit(input, microseconds(value), value));
-    } catch (const nb::python_error&) {
-      refuse(input, "a datetime", value);
-    }
+    return static_cast<Word>(in_unit(input, microseconds_of(input, value), value));
   }
   if (PyBool_Check(value) || PyIndex_Check(value) == 0) refuse(input, "an integer", value);
   const nb::object index = nb::steal(PyNumber_Index(value));
-  if (!index.is_valid()) throw nb::python_error();
+  if (!index.is_valid()) refuse_unread(input, "an integer", value);
   if (type.kind == Kind::kUnsigned) {
     const std::uint64_t whole = PyLong_AsUnsignedLongLong(index.ptr());
     if (PyErr_Occurred() == nullptr) return whole;

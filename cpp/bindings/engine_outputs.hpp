@@ -5,6 +5,7 @@
 #include "engine_inputs.hpp"
 #include "registry.hpp"
 #include "slidefold/engine/arrow_out.hpp"
+#include "slidefold/engine/counts.hpp"
 #include "slidefold/engine/per.hpp"
 #include "slidefold/operators/quantile.hpp"
 

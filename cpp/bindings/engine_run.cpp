@@ -260,7 +260,8 @@ void answer_changed(EngineCore& core, Answered& answered) {
 }
 
 // Takes the rows that Inputs has read, and moves the watermark; commit() or undo() follows.
-Answered step(EngineCore& core, std::optional<Time> given_watermark, std::optional<Time> lateness) {
+Answered step(EngineCore& core, std::optional<Time> given_watermark, std::optional<Time> lateness,
+              bool wanted) {
   Answered answered;
   Engine& engine = *core.engine;
   const Engine::Given given = core.inputs.given(core.pool, core.seen);
@@ -311,7 +312,7 @@ Answered step(EngineCore& core, std::optional<Time> given_watermark, std::option
         see_own(core, core.inputs, core.out[static_cast<std::size_t>(row)],
                 static_cast<std::size_t>(row));
       }
-      engine.answer_inserted(core.out.data());
+      engine.answer_inserted(core.out.data(), wanted);
     }
   } catch (...) {
     core.overflows.clear();
@@ -388,14 +389,15 @@ std::string named(const EngineCore& core, std::uint32_t column) {
   return "the column '" + core.inputs.inputs[core.inputs.stored[column].input].name + "'";
 }
 
-Answered take(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness) {
+Answered take(EngineCore& core, std::optional<Time> watermark, std::optional<Time> lateness,
+              bool wanted) {
   const Signals signals;  // Ctrl-C takes the batch back
   try {
     if (core.needs_gil) {
-      return step(core, watermark, lateness);
+      return step(core, watermark, lateness, wanted);
     }
     const nb::gil_scoped_release without_gil;
-    return step(core, watermark, lateness);
+    return step(core, watermark, lateness, wanted);
   } catch (const engine::Falls& falls) {
     fail_at("TimeOrderError",
             named(core, falls.column) +

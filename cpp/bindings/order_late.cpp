@@ -4,8 +4,8 @@
 //   the window that was asked for last in order. Texts lie in a pool.
 // Invariants: those of tree.hpp and orders.hpp. T1 `times_` is the number of different times.
 // Cost: an event in order O(log n). An event that is d rows late: O(log n) to insert it, and the
-//   sorted runs of O(log d) nodes to answer (engine/orders.hpp); the multiset stays where it is.
-//   Counts of values (mode, distinct) move it there instead, at O(d).
+//   runs of O(log d) nodes to answer (engine/orders.hpp, engine/counts.hpp); the multiset stays
+//   where it is.
 #include "order.hpp"
 #include "slidefold/engine/checks.hpp"
 #include "text_keys.hpp"
@@ -321,7 +321,7 @@ class OrderTree final : public TreeFace, engine::LeafWatch {
     }
     Result result(spec_);
     const bool forward = low >= window_.lower && high >= window_.upper;
-    if (window_.set == nullptr || forward || result.counts()) {
+    if (window_.set == nullptr || forward) {
       try {
         orders_.follow(tree_, 0, window_, low, high);
       } catch (...) {

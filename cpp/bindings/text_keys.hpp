@@ -1,7 +1,7 @@
 // Texts of a pool as the keys of order statistics.
 #pragma once
 
-#include "slidefold/engine/orders.hpp"
+#include "slidefold/engine/counts.hpp"
 
 namespace slidefold::bindings {
 

@@ -20,6 +20,8 @@ FEATURES = sf.rolling(
     n=sf.count().over("lifetime"),
     share=sf.sum("x").over(sf.time(50)) / sf.count().over("lifetime"),
     text=sf.concat("k").over(3),
+    often=sf.mode("x").over(sf.time(50)),
+    all=sf.collect("x").over(sf.time(20)),
 )
 
 

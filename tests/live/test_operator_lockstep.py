@@ -172,7 +172,7 @@ class Judge:
         assert self.out.keys() <= {row["id"] for row in passed}
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("emit", EMITS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_operator(case: Case, emit: str) -> None:

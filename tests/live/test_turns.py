@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import os
 import pickle
 import sys
@@ -108,6 +109,52 @@ def test_a_call_from_the_data_is_refused() -> None:
     with pytest.raises(sf.errors.BusyError):
         live.feed(Data())
     assert live.feed(pa.table({"t": [1], "x": [1]}))["s"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize("emit", ["arrival", "final"])
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [(pa.float64(), "__float__"), (pa.float64(), "__index__"), (pa.int64(), "__index__")],
+)
+@pytest.mark.parametrize("error", [None, ValueError("a bad reading"), KeyError("x")])
+def test_errors_of_a_value_come_out_as_they_are(
+    emit: str, kind: pa.DataType, method: str, error: Exception | None
+) -> None:
+    schema = pa.schema({"t": pa.int64(), "x": kind})
+    definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10)))
+    live = definition.live(lateness=0, emit=emit, schema=schema)
+    live.push({"t": 1, "x": 1})
+
+    def converted(self: Any) -> Any:
+        if error is not None:
+            raise error
+        return live.push({"t": 2, "x": 1})
+
+    value = type("Reading", (), {method: converted})()
+    before = live.to_bytes()
+    expected = sf.errors.BusyError if error is None else type(error)
+    with pytest.raises(expected):
+        live.push({"t": 3, "x": value})
+    with pytest.raises(expected):
+        live.push_many([{"t": 3, "x": value}])
+    assert live.to_bytes() == before
+
+
+def test_errors_of_a_time_zone_come_out_as_they_are() -> None:
+    class Zone(datetime.tzinfo):
+        def utcoffset(self, when: Any) -> Any:
+            return live.push({"t": datetime.datetime(2024, 1, 2), "x": 1})
+
+        dst = tzname = utcoffset
+
+    schema = pa.schema({"t": pa.timestamp("ms"), "x": pa.int64()})
+    live = sf.rolling(on="t", s=sf.sum("x").over(sf.time("1h"))).live(lateness="1h", schema=schema)
+    live.push({"t": datetime.datetime(2024, 1, 1), "x": 1})
+    with pytest.raises(sf.errors.BusyError):
+        live.push({"t": datetime.datetime(2024, 1, 1, tzinfo=Zone()), "x": 1})
+    with pytest.raises(sf.errors.ValueTypeError, match="'t' must be a time in whole milliseconds"):
+        live.push({"t": datetime.datetime(2024, 1, 1, microsecond=5), "x": 1})
+    assert live.rows == 1
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))])

@@ -26,6 +26,9 @@ class Answers {
     for (const Part& part : nodes.shape().parts) rooms_.emplace_back(part);
   }
 
+  // Whether anybody reads the answers. If not, only those are made that may refuse a row: of folds.
+  void want(bool wanted) { wanted_ = wanted; }
+
   // Answers `count` rows in order, the first of which is at `place`; rows[i] is the number of row i
   // for sinks. `block` holds the key's cursors, null if it has none.
   template <class Rule>
@@ -101,15 +104,16 @@ class Answers {
     const std::uint64_t rows = Folds::rows(segments);
     for (std::size_t k = 0; k < asks.size(); ++k) {
       const Ask& ask = asks[k];
-      if (nodes_.part(ask.part).idle) continue;
-      if (nodes_.part(ask.part).walks) {
+      const Part& part = nodes_.part(ask.part);
+      if (part.idle || (!wanted_ && !part.folds())) continue;
+      if (part.walks) {
         const Walk walk{low.leaf, low.at, high.leaf, high.at};
         ask.sink->put(row, &walk, rows);
         continue;
       }
-      if (nodes_.part(ask.part).order != nullptr) {
+      if (part.order != nullptr) {
         const std::uint64_t first = trees_.rank(tree, low);
-        LocalOrder local{*nodes_.part(ask.part).order};
+        LocalOrder local{*part.order};
         orders_.answer(tree, ask.part,
                        block != nullptr ? *layout_.order(block, w, k) : local.window, first,
                        first + rows, row, *ask.sink);
@@ -250,7 +254,7 @@ class Answers {
     for (std::size_t k = 0; k < asks.size(); ++k) {
       if (nodes_.part(asks[k].part).idle) continue;
       if (nodes_.part(asks[k].part).walks) {
-        walk_answers(asks[k], cursor, chunk);
+        if (wanted_) walk_answers(asks[k], cursor, chunk);
         continue;
       }
       if (nodes_.part(asks[k].part).order != nullptr) {
@@ -283,14 +287,15 @@ class Answers {
   void order_answers(const Tree& tree, std::byte* block, std::size_t w, std::size_t k,
                      const Ask& ask, const Cursor& cursor, const Chunk& chunk) {
     const OrderKernel& order = *nodes_.part(ask.part).order;
+    if (block == nullptr && !wanted_) return;
     if (block == nullptr && order.put_sorted != nullptr) return sorted_answers(ask, cursor, chunk);
     LocalOrder local{order};
     OrderWindow& window = block != nullptr ? *layout_.order(block, w, k) : local.window;
-    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+    for (std::uint32_t i = wanted_ ? 0 : chunk.count - 1; i < chunk.count; ++i) {
       const auto low = static_cast<std::uint64_t>(cursor.base + chunk.ats[i]);
       orders_.follow(tree, ask.part, window, low, low + chunk.helds[i],
                      {cursor.lower, chunk.ats[i], cursor.upper, chunk.ups[i]});
-      order.put(window.set, chunk.rows[i], *ask.sink);
+      if (wanted_) order.put(window.set, chunk.rows[i], *ask.sink);
     }
   }
 
@@ -368,6 +373,7 @@ class Answers {
   Folds folds_;
   Orders orders_;
   const CursorLayout& layout_;
+  bool wanted_ = true;
   std::vector<StateOf> rooms_;  // one per part
   std::vector<Word> squeezed_[2];
 };

@@ -159,8 +159,14 @@ class Arrivals : public Eviction {
 
   // ---- answers
 
-  // Answers each row of the last insert over all rows; out[row] is its number for sinks.
-  void answer_inserted(const std::uint32_t* out) {
+  // Answers each row of the last insert over all rows; out[row] is its number for sinks. Answers
+  // that nobody wants only refuse rows, and keep cursors near.
+  void answer_inserted(const std::uint32_t* out, bool wanted = true) {
+    struct Wanted {
+      Answers& answers;
+      ~Wanted() { answers.want(true); }
+    } const back{stores_.answers()};
+    stores_.answers().want(wanted);
     RowPoll polled;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Slot slot = groups_.slot(g);

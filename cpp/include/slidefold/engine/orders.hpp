@@ -9,7 +9,7 @@
 //   O(log d) nodes, and O(log n) rounds over them (selection.hpp). A run is made once; a late row
 //   is put into the runs that hold it, a move in memory. So runs have at most kRunHeight levels
 //   below them, and at both ends of a tree, where rows come and go, those of leaves are used.
-//   Counts have no such runs: their multiset moves to each window that is asked for.
+//   A multiset moves to a window elsewhere once looking at the runs between has cost more.
 // Paper: none: median and quantile have no associative combine that is smaller than its values.
 #pragma once
 
@@ -18,7 +18,6 @@
 #include "slidefold/engine/folds.hpp"
 #include "slidefold/engine/kernels.hpp"
 #include "slidefold/engine/selection.hpp"
-#include "slidefold/storage/tally.hpp"
 
 namespace slidefold::engine {
 
@@ -31,18 +30,6 @@ class Ordered {
   virtual std::pair<Word, Word> select_two(std::size_t k) = 0;  // and the one after it
   // How many are smaller than a value, and how many are not larger.
   virtual std::pair<std::size_t, std::size_t> ranks(Word word) = 0;
-};
-
-// How often values occur.
-class Counted {
- public:
-  virtual ~Counted() = default;
-  virtual std::size_t size() const = 0;
-  virtual std::size_t distinct() const = 0;
-  virtual double entropy() const = 0;
-  // Calls put(word, count) for the k most frequent values.
-  using Put = void (*)(void* to, Word word, std::uint64_t count);
-  virtual void most_frequent(std::size_t k, Put put, void* to) const = 0;
 };
 
 // How the words of a column are compared.
@@ -106,10 +93,10 @@ struct OrderKernel {
                        std::int32_t count);
   // The result of a row whose window holds just what the set does.
   void (*put)(const void* set, std::size_t row, Sink& sink);
-  // The same of a window that also holds some sorted states, and does not hold others; null if the
-  // set has to move to that window.
-  void (*put_with)(const void* set, const std::vector<const void*>& more,
-                   const std::vector<const void*>& less, std::size_t row, Sink& sink);
+  // The same of a window that also holds some states of nodes, and does not hold others. Returns
+  // how many of their values it looked at, 0 if it has not to look at each.
+  std::size_t (*put_with)(const void* set, const std::vector<const void*>& more,
+                          const std::vector<const void*>& less, std::size_t row, Sink& sink);
   std::size_t (*bytes)(const void* set);
 };
 
@@ -190,12 +177,13 @@ struct OrderKernelOf {
     InSet view(of(set));
     sink.put(row, static_cast<Ordered*>(&view), view.size());
   }
-  static void put_with(const void* set, const std::vector<const void*>& more,
-                       const std::vector<const void*>& less, std::size_t row, Sink& sink) {
+  static std::size_t put_with(const void* set, const std::vector<const void*>& more,
+                              const std::vector<const void*>& less, std::size_t row, Sink& sink) {
     InSelection view(of(set));
     for (const void* state : more) view.selection.add(*static_cast<const Values*>(state));
     for (const void* state : less) view.selection.remove(*static_cast<const Values*>(state));
     sink.put(row, static_cast<Ordered*>(&view), view.size());
+    return 0;
   }
   static std::size_t bytes(const void* set) { return sizeof(Set) + of(set).bytes(); }
 
@@ -205,67 +193,6 @@ struct OrderKernelOf {
     return &kernel;
   }
 };
-
-// The same table over a multiset that counts how often values occur.
-template <class Keys, bool kOrdered>
-struct CountKernelOf {
-  using Key = typename Keys::Key;
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return std::hash<Word>{}(static_cast<Word>(Keys::word(key)));
-    }
-  };
-  using Set = Tally<Key, Hash>;
-  using Values = std::vector<Key>;
-
-  struct View final : Counted {
-    const Set& set;
-    explicit View(const Set& s) : set(s) {}
-    std::size_t size() const override { return set.size(); }
-    std::size_t distinct() const override { return set.distinct(); }
-    double entropy() const override { return set.entropy(); }
-    void most_frequent(std::size_t k, Put put, void* to) const override {
-      set.most_frequent(
-          k, [&](const Key& key, std::uint64_t count) { put(to, Keys::word(key), count); });
-    }
-  };
-
-  static void* make() { return new Set(kOrdered); }
-  static void free(void* set) { delete static_cast<Set*>(set); }
-  static void clear(void* set) { static_cast<Set*>(set)->clear(); }
-  static void enter(void* set, const void* const* columns, std::int32_t first, std::int32_t count) {
-    const auto* words = static_cast<const Word*>(columns[0]);
-    for (std::int32_t i = first; i < first + count; ++i) {
-      static_cast<Set*>(set)->insert(Keys::key(words[i]));
-    }
-  }
-  static void leave(void* set, const void* const* columns, std::int32_t first, std::int32_t count) {
-    const auto* words = static_cast<const Word*>(columns[0]);
-    for (std::int32_t i = first; i < first + count; ++i) {
-      static_cast<Set*>(set)->erase(Keys::key(words[i]));
-    }
-  }
-  static void put(const void* set, std::size_t row, Sink& sink) {
-    View view(*static_cast<const Set*>(set));
-    sink.put(row, static_cast<Counted*>(&view), view.size());
-  }
-  static std::size_t bytes(const void* set) {
-    return sizeof(Set) + static_cast<const Set*>(set)->bytes();
-  }
-  static const OrderKernel* table() {
-    static const OrderKernel kernel = {make,    free,    clear, enter,   leave,
-                                       nullptr, nullptr, put,   nullptr, bytes};
-    return &kernel;
-  }
-};
-
-// A part of how often the values of a column occur; kOrdered if the most frequent are asked for.
-template <class Keys, bool kOrdered>
-Part count_part(std::uint32_t column, std::uint32_t presence = kAlways) {
-  Part part = part_of(Sorted<Keys>{}, {column}, presence);
-  part.order = CountKernelOf<Keys, kOrdered>::table();
-  return part;
-}
 
 // A part of order statistics over a column.
 template <class Keys>
@@ -279,6 +206,7 @@ Part order_part(std::uint32_t column, std::uint32_t presence = kAlways) {
 struct OrderWindow {
   void* set = nullptr;
   std::uint64_t lower = 0, upper = 0;
+  std::uint64_t looked = 0;  // at values of runs, since it last moved
 };
 
 // Moves the multisets of windows along the rows of a key.
@@ -317,6 +245,7 @@ class Orders {
     }
     window.lower = low;
     window.upper = high;
+    window.looked = 0;
   }
   // The multiset then holds the rows `low` to `high`.
   void follow(const Tree& tree, std::size_t p, OrderWindow& window, std::uint64_t low,
@@ -338,13 +267,19 @@ class Orders {
     if (low > window.lower) change(tree, p, order.leave, window.set, window.lower, low);
     window.lower = low;
     window.upper = high;
+    window.looked = 0;
   }
 
   // The answer of a window from `low` to `high`, from a multiset that may hold others.
   void answer(const Tree& tree, std::size_t p, OrderWindow& window, std::uint64_t low,
               std::uint64_t high, std::size_t row, Sink& sink) {
     const OrderKernel& order = *nodes_.part(p).order;
-    if (order.put_with == nullptr) {
+    const std::uint64_t rows = high - low;
+    std::uint64_t moves = apart(window.lower, low) + apart(window.upper, high);
+    const bool near =
+        window.set != nullptr && low < window.upper && window.lower < high && moves <= rows;
+    if (!near) moves = rows + (window.upper - window.lower);
+    if (window.looked > kLooks * moves) {
       try {
         follow(tree, p, window, low, high);
         return order.put(window.set, row, sink);
@@ -354,7 +289,6 @@ class Orders {
         throw;
       }
     }
-    const bool near = window.set != nullptr && low < window.upper && window.lower < high;
     made_.clear();
     std::vector<const void*> more, less;
     if (near) {
@@ -362,14 +296,16 @@ class Orders {
       if (window.upper < high) gather(tree, p, window.upper, high, more);
       if (window.lower < low) gather(tree, p, window.lower, low, less);
       if (high < window.upper) gather(tree, p, high, window.upper, less);
-      return order.put_with(window.set, more, less, row, sink);
+      window.looked += order.put_with(window.set, more, less, row, sink);
+      return;
     }
     if (low < high) gather(tree, p, low, high, more);
     const std::unique_ptr<void, void (*)(void*)> empty(order.make(), order.free);
-    order.put_with(empty.get(), more, less, row, sink);
+    window.looked += order.put_with(empty.get(), more, less, row, sink);
   }
 
  private:
+  static constexpr std::uint64_t kLooks = 2;  // at values, in the time in which a row moves
   static std::uint64_t apart(std::uint64_t a, std::uint64_t b) { return a < b ? b - a : a - b; }
 
   template <class Change>

@@ -42,12 +42,23 @@ template <class K, class Hash = std::hash<K>>
 class Tally {
  public:
   using Key = K;
+  struct ByCount {
+    bool operator()(const std::pair<std::uint64_t, Key>& a,
+                    const std::pair<std::uint64_t, Key>& b) const {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    }
+  };
   explicit Tally(bool ordered = false) : ordered_(ordered) {}
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::size_t distinct() const { return counts_.size(); }
   double entropy() const { return entropy_of(weights_, size_, counts_.size()); }
+  Weight weights() const { return weights_; }
+  std::uint64_t count(const Key& key) const {
+    const auto found = counts_.find(key);
+    return found == counts_.end() ? 0 : found->second;
+  }
   std::size_t bytes() const {
     return counts_.size() * (sizeof(Key) + 32) + order_.size() * (sizeof(Key) + 48);
   }
@@ -73,6 +84,8 @@ class Tally {
       visit(at->second, at->first);
     }
   }
+  // The counts and values in that order.
+  const auto& by_count() const { return order_; }
 
   void check() const {
     std::uint64_t sum = 0;
@@ -89,13 +102,6 @@ class Tally {
   }
 
  private:
-  struct ByCount {
-    bool operator()(const std::pair<std::uint64_t, Key>& a,
-                    const std::pair<std::uint64_t, Key>& b) const {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    }
-  };
-
   void change(const Key& key, int by) {
     std::uint64_t& count = counts_[key];
     const std::uint64_t before = count, after = before + static_cast<std::uint64_t>(by);
