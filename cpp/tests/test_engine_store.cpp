@@ -85,6 +85,8 @@ class Subject {
     shape.parts.push_back(part_of(Sum<std::int64_t>{}, {0}));
     shape.parts.push_back(part_of(Count{}, {}, 0));
     shape.parts.push_back(order_part<WholeKeys>(0, 0));
+    shape.parts.push_back(gaps_part());
+    shape.parts.push_back(marks_part(1));
     return shape;
   }
 
@@ -236,9 +238,9 @@ void lockstep(std::uint64_t seed, std::size_t steps, std::size_t late, std::size
       case 1:
         return use(RowsRule{most, true});
       case 2:
-        return use(SessionRule{6});
+        return use(SessionRule{6, 4});
       case 3:
-        return use(MarkRule{1});
+        return use(MarkRule{1, 5});
       default:
         return use(DeltaRule<std::int64_t>{2, 40, false, true});
     }

@@ -45,7 +45,7 @@ class Eviction : public Holdings {
   void evict(Slot slot, Time watermark, bool always = false) {
     KeyStore& store = by_slot_[slot];
     if (has_slices(store)) drop_slices(store, watermark);
-    // Where a search is as long as a window, it waits until the store has doubled.
+    // Where only a search can tell, it waits until the store has doubled.
     const bool waits = !always && grows_ && store.size <= 2 * pruned(slot) + 16;
     if (store.size > 0 && !waits) {
       if (!is_needed(store, watermark, always)) {

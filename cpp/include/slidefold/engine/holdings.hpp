@@ -23,7 +23,7 @@ namespace slidefold::engine {
 class Holdings {
  public:
   explicit Holdings(Program program)
-      : program_(std::move(program)),
+      : program_(with_breaks(std::move(program))),
         keys_(program_.key_words),
         stores_(program_.shape, parts_of(program_), traits_of(program_)),
         ends_(stores_) {

@@ -55,6 +55,7 @@ struct Leaf {
   Time* times() { return reinterpret_cast<Time*>(this + 1); }
   const Time* times() const { return reinterpret_cast<const Time*>(this + 1); }
   Word* column(std::uint32_t c) {
+    static_assert(kTimes + 1 == 0);  // they lie before the others
     return reinterpret_cast<Word*>(this + 1) + std::size_t{room} * (c + 1);
   }
   const Word* column(std::uint32_t c) const { return const_cast<Leaf*>(this)->column(c); }

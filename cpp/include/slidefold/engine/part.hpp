@@ -26,6 +26,7 @@ using Word = std::uint64_t;  // any value of a column: its bits, or its number i
 using Time = std::int64_t;
 
 inline constexpr std::uint32_t kAlways = ~std::uint32_t{0};  // the presence of every row
+inline constexpr std::uint32_t kTimes = ~std::uint32_t{0};   // the times of rows, as a column
 
 // Where the results of one feature go.
 class Sink {

@@ -74,6 +74,26 @@ struct Program {
   std::optional<Grid> ends;                 // where windows end, if only there
 };
 
+// With the parts in which sessions and punctuated windows find their ends, behind all others.
+inline Program with_breaks(Program program) {
+  std::vector<Part>& parts = program.shape.parts;
+  const std::size_t own = parts.size();
+  const auto number_of = [&](Part part) {
+    std::size_t p = own;
+    while (p < parts.size() && parts[p].columns != part.columns) ++p;
+    if (p == parts.size()) parts.push_back(std::move(part));
+    return p;
+  };
+  for (Window& window : program.windows) {
+    if (auto* session = std::get_if<SessionRule>(&window.rule)) {
+      session->part = number_of(gaps_part());
+    } else if (auto* marks = std::get_if<MarkRule>(&window.rule)) {
+      marks->part = number_of(marks_part(marks->column));
+    }
+  }
+  return program;
+}
+
 // Thrown when the column of a delta window falls, or has no value; `row` is that of the batch.
 struct Falls {
   std::uint32_t column;

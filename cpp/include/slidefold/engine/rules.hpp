@@ -6,8 +6,7 @@
 //   the row itself, ends_in(leaf) that it ends in a leaf whatever lies behind. low and high find
 //   both ends of any row's window in a tree.
 // Invariants: I1 along the rows of a key neither end of a window ever goes back.
-// Cost: see, outside, inside O(1). low and high O(log n); sessions and punctuated windows walk back
-//   to their start, leaf by leaf.
+// Cost: see, outside, inside O(1), amortised. low and high O(log n).
 // Paper: none.
 #pragma once
 
@@ -15,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "slidefold/engine/tree.hpp"
+#include "slidefold/engine/breaks.hpp"
 
 namespace slidefold::engine {
 
@@ -138,13 +137,12 @@ struct RowsRule {
 // The rows since the last gap that is longer than `gap`, with the peers of the row.
 struct SessionRule {
   Time gap;
+  std::size_t part = 0;  // of gaps (breaks.hpp); an engine sets it
   Time now = 0;
   bool fresh = false;
 
   static bool apart(Time older, Time newer, Time gap) {
-    // Times ascend, so that their difference fits when it is unsigned.
-    return static_cast<std::uint64_t>(newer) - static_cast<std::uint64_t>(older) >
-           static_cast<std::uint64_t>(gap);
+    return Gaps::apart(older, newer) > static_cast<std::uint64_t>(gap);
   }
   void see(const RowAt& row) {
     now = row.time();
@@ -156,8 +154,17 @@ struct SessionRule {
   bool outside(const Leaf*, std::int32_t, std::uint64_t) const { return false; }
   bool inside(const Leaf* leaf, std::int32_t i) const { return leaf->times()[i] <= now; }
   Place low(const Trees& trees, const Tree& tree, const Place& row) const {
+    Folds folds(trees.nodes());
     Time newer = now;
-    return trees.walk_back(tree, row, [&](const Leaf* leaf, std::int32_t i) {
+    const auto skips = [&](Inner* node, std::int32_t height, std::int32_t i) {
+      const auto& gaps = *static_cast<const Gaps::State*>(folds.made(node, height, part, i));
+      if (gaps.widest > static_cast<std::uint64_t>(gap) || apart(gaps.newest, newer, gap)) {
+        return false;
+      }
+      newer = gaps.oldest;
+      return true;
+    };
+    return walk_back(trees, tree, row, skips, [&](const Leaf* leaf, std::int32_t i) {
       const bool cut = apart(leaf->times()[i], newer, gap);
       newer = leaf->times()[i];
       return cut;
@@ -172,10 +179,29 @@ struct SessionRule {
 // marks are words of a column, 0 for none.
 struct MarkRule {
   std::uint32_t column;
+  std::size_t part = 0;  // of marks (breaks.hpp); an engine sets it
   RowAt row{};
+  // Between the row and this one there is no mark; rows that are asked for are not before it.
+  mutable const Leaf* clear_leaf = nullptr;
+  mutable std::int32_t clear_at = 0;
 
   bool marked(const Leaf* leaf, std::int32_t i) const { return leaf->column(column)[i] != 0; }
-  void see(const RowAt& seen) { row = seen; }
+  // Whether no row of a child is marked, and whether a row is.
+  auto search(const Trees& trees) const {
+    const auto skips = [this, &trees](Inner* node, std::int32_t height, std::int32_t i) {
+      return !*static_cast<const Marks::State*>(Folds(trees.nodes()).made(node, height, part, i));
+    };
+    const auto found = [this](const Leaf* leaf, std::int32_t i) { return marked(leaf, i); };
+    return std::pair(skips, found);
+  }
+  void see(const RowAt& seen) {
+    const bool passed = clear_leaf == nullptr || (clear_leaf == seen.leaf && clear_at <= seen.at) ||
+                        (clear_leaf == seen.previous_leaf && clear_at <= seen.previous_at);
+    row = seen;
+    if (!passed) return;
+    clear_leaf = row.leaf;
+    clear_at = row.at;
+  }
   bool starts() const { return row.has_previous() && marked(row.previous_leaf, row.previous_at); }
   bool empty() const { return false; }
   bool ends_in(const Leaf*) const { return false; }
@@ -184,27 +210,27 @@ struct MarkRule {
     if (leaf->times()[i] > row.time()) return false;
     if (leaf == row.leaf && i <= row.at) return true;
     // A peer behind the row: the row or a peer before it may be marked.
-    const Leaf* other = row.leaf;
-    for (std::int32_t k = row.at; other != leaf || k < i; ++k) {
-      if (k == other->end()) {
-        other = other->next;
-        k = other->first - 1;
-        continue;
-      }
-      if (marked(other, k)) return false;
+    while (clear_leaf != leaf || clear_at < i) {
+      if (marked(clear_leaf, clear_at)) return false;
+      if (++clear_at < clear_leaf->end()) continue;
+      clear_leaf = clear_leaf->next;
+      clear_at = clear_leaf->first;
     }
     return true;
   }
   Place low(const Trees& trees, const Tree& tree, const Place& from) const {
-    return trees.walk_back(tree, from,
-                           [&](const Leaf* leaf, std::int32_t i) { return marked(leaf, i); });
+    const auto [skips, found] = search(trees);
+    return walk_back(trees, tree, from, skips, found);
   }
   Place high(const Trees& trees, const Tree& tree, const Place& from) const {
-    Place place = trees.next_row(tree, from);
-    while (place.at < place.leaf->end() && inside(place.leaf, place.at)) {
-      place = trees.next_row(tree, place);
-    }
-    return place;
+    const Place next = trees.next_row(tree, from);
+    const bool last = next.at == next.leaf->end() || next.leaf->times()[next.at] > row.time();
+    if (last || marked(from.leaf, from.at)) return next;
+    const auto [skips, found] = search(trees);
+    const Place mark = walk_on(trees, tree, next, skips, found);
+    const Place peers = row.time() == kNewest ? trees.end(tree) : trees.lower(tree, row.time() + 1);
+    if (trees.rank(tree, peers) <= trees.rank(tree, mark)) return peers;
+    return trees.next_row(tree, mark);
   }
 };
 

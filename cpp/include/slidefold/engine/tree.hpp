@@ -58,6 +58,8 @@ class Trees {
  public:
   Trees(Nodes& nodes, LeafWatch& watch) : nodes_(nodes), watch_(watch) {}
 
+  Nodes& nodes() const { return nodes_; }
+
   // ---- search
 
   Place begin(const Tree& tree) const {
@@ -140,30 +142,6 @@ class Trees {
   Place next_row(const Tree& tree, Place place) const {
     if (++place.at < place.leaf->end() || place.leaf->next == nullptr) return place;
     return at_rank(tree, rank(tree, place));
-  }
-  // Walks from the row before a place to older ones, and returns the place behind the first one
-  // for which found(leaf, row) is true; the start if there is none.
-  template <class Found>
-  Place walk_back(const Tree& tree, Place place, Found&& found) const {
-    for (;;) {
-      for (; place.at > place.leaf->first; --place.at) {
-        if (found(place.leaf, place.at - 1)) return place;
-      }
-      std::int32_t h = 1;
-      while (h <= tree.height && place.slot[h] == place.node[h]->first) ++h;
-      if (h > tree.height) return place;
-      --place.slot[h];
-      for (; h > 0; --h) {
-        void* child = place.node[h]->children[place.slot[h]];
-        if (h == 1) {
-          place.leaf = static_cast<Leaf*>(child);
-          place.at = place.leaf->end();
-        } else {
-          place.node[h - 1] = static_cast<Inner*>(child);
-          place.slot[h - 1] = place.node[h - 1]->end() - 1;
-        }
-      }
-    }
   }
 
   // Calls visit(time) for each row of a tree that has some.
