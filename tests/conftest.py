@@ -40,6 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 # These are about Spark and need no session of it, so they are free to run anywhere.
 APART = (
     "tests/spark/test_capacity.py",
+    "tests/spark/test_parts.py",
     "tests/spark/test_segments.py",
     "tests/spark/test_stream_log.py",
     "tests/spark/test_stream_overflows.py",
