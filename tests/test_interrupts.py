@@ -75,6 +75,12 @@ class TestColumns:
         times, values = RANDOM.permutation(N), RANDOM.random(N)
         stopped(lambda: cls(sf.max()).slide(times, values, N))
 
+    def test_collect(self) -> None:
+        """The row numbers of all frames were made in one call of numpy that nothing stopped."""
+        events = pa.table({"t": np.arange(N // 30), "x": RANDOM.random(N // 30)})
+        features = sf.rolling(on="t", v=sf.collect("x").over(sf.rows(1000)))
+        stopped(lambda: features.run(events))
+
     @pytest.mark.parametrize("cls", [sf.algorithms.Sba, sf.algorithms.Pba])
     def test_slide_of_slices(self, cls: Any) -> None:
         values = RANDOM.random(N)

@@ -274,3 +274,25 @@ def test_patterns(tmp_path: Path) -> None:
     assert touches(["{a/b,c}"], ["q"])  # not sure, so it may
     assert touches(["[z-a]"], ["q"])
     assert touches(["{" * 30 + "a,b" + "}" * 30] * 2, ["a", "b"])
+
+
+@pytest.mark.parametrize("key", ["sink", "side"])
+def test_a_target_that_is_no_file_is_not_replaced(tmp_path: Path, key: str) -> None:
+    """With --overwrite, a sink of /dev/null made the device a regular file."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    file = made(tmp_path, **{key: "pipe.csv"})
+    done = slidefold(tmp_path, "run", file.name, "--overwrite")
+    assert done.code == 2
+    assert "pipe.csv' is a device or a pipe: name a file" in done.err
+    assert (tmp_path / "pipe.csv").is_fifo()
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("key", ["source", "sink", "side", "checkpoint"])
+def test_a_path_with_nul_is_a_mistake(tmp_path: Path, key: str) -> None:
+    """The system calls refuse it with a ValueError, which came out as a traceback."""
+    file = made(tmp_path, **{key: "a\\u0000b.csv"})
+    done = slidefold(tmp_path, "explain", file.name)
+    assert done.code == 2
+    assert "must not contain a NUL character, got 'a\\x00b.csv'" in done.err
+    assert "Traceback" not in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import slidefold as sf
+from slidefold.columns import lists
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 RANDOM = np.random.default_rng(11)
@@ -101,3 +103,47 @@ def test_compiled_folds_are_those_known_at_run_time(name: str, kind: str) -> Non
             assert got == (
                 due if due is None else pytest.approx(due, rel=1e-9, abs=1e-9, nan_ok=True)
             )
+
+
+GATHERED = (
+    pa.int8(),
+    pa.uint64(),
+    pa.float32(),
+    pa.timestamp("us", "UTC"),
+    pa.date32(),
+    pa.bool_(),
+    pa.string(),
+    pa.decimal128(10, 2),
+)
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("kind", GATHERED, ids=str)
+def test_lists_gathered_in_blocks(
+    kind: pa.DataType, nulls: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frame larger than a block, empty frames, a sliced column: as gathered in one piece."""
+    step = pa.int32() if kind == pa.date32() else pa.int8() if pa.types.is_decimal(kind) else None
+    values = [None if nulls and i % 7 == 0 else i % 100 for i in range(ROWS + 9)]
+    column = pa.array(values, step or pa.int64()).cast(kind)[9:]
+    rows = pa.table({"t": np.arange(ROWS), "x": column})
+    for window in (1, 3, 150, sf.time(20, closed="left")):
+        made = sf.rolling(on="t", v=sf.collect("x", nulls="keep").over(window))
+        monkeypatch.setattr(lists, "_BLOCK", 1 << 30)
+        whole = made.run(rows)
+        monkeypatch.setattr(lists, "_BLOCK", 64)
+        blocks = made.run(rows)
+        blocks.validate(full=True)
+        assert blocks.equals(whole)
+
+
+def test_collect_takes_little_more_memory_than_its_result() -> None:
+    rows = pa.table({"t": np.arange(100_000), "x": RANDOM.random(100_000)})
+    made = sf.rolling(on="t", v=sf.collect("x").over(100))
+    size = 8 * 100 * 100_000
+    tracemalloc.start()
+    try:
+        made.run(rows)
+        assert tracemalloc.get_traced_memory()[1] < 2 * size
+    finally:
+        tracemalloc.stop()

@@ -100,7 +100,7 @@ def run(
 
         [stream]                # for --stream
         watermark = "10m"       # how late rows may arrive
-        late = "drop"           # count and drop late rows; side: flag them in the results
+        late = "drop"           # count and drop late rows; side: keep and flag them
         emit = "final"          # or arrival, revise, change
         id = ["id"]             # for revise: the columns that identify a row
         batch = 10000           # local engine: rows per batch
@@ -114,7 +114,8 @@ def run(
         limit = 20              # console only: the number of rows to print
 
     On Spark, `format = "spark:delta"` reads and writes any Spark format by its name, with
-    `options = { ... }`.
+    `options = { ... }`; `value = "json"` in [source] parses the values of Kafka. The tables that
+    only a service reads are in `slidefold serve --help`.
     """
     out = Output(json)
     with guarded(out):

@@ -37,7 +37,9 @@ def serve(
     `POST /events` takes events as JSON, JSON lines or Arrow, and answers when they are on disk.
     `POST /ask` answers questions about keys. `GET /` is a page that shows what is going on. The
     pipeline needs `watermark` in [stream]; without files, [source] declares the columns:
-    `schema = { t = "int64", card = "string", amount = "double" }`.
+    `schema = { t = "int64", card = "string", amount = "double" }`. The table [serve] is optional:
+    `id` is the column that names each event once, `late` a file for late events, `record` a folder
+    for answers and events.
     """
     out = Output(json)
     with guarded(out):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,43 @@ from slidefold.columns.trace import ran
 from slidefold.columns.values import Array, comparable, plain
 from slidefold.definition.windows.sorted_rows import spread
 
+_BLOCK = 1 << 20  # values gathered at a time
+
 
 def collect(task: Task) -> Any:
     """Return the values of each frame, oldest first."""
     ran("bounds", task.algorithm)
     count = task.hi - task.lo
-    return _lists(task, task.columns[0].take(pa.array(spread(task.lo, count))), count)
+    return _lists(task, _gathered(task.columns[0], task.lo, count), count)
+
+
+def _gathered(column: Any, first: Array, count: Array) -> Any:
+    """Return the values of each range of rows, one range after the other.
+
+    The values of overlapping windows take far more room than the column. They are gathered in
+    blocks: Ctrl-C stops the loop, and only one block of row numbers exists at a time.
+    """
+    ends = np.cumsum(count)
+    total = int(ends[-1]) if len(ends) else 0
+    if total <= _BLOCK:
+        return column.take(pa.array(spread(first, count)))
+    cuts = np.searchsorted(ends, np.arange(_BLOCK, total, _BLOCK)).tolist()
+    bounds = list(pairwise(np.unique([0, *cuts, len(count)]).tolist()))
+    if column.null_count or not _of_whole_bytes(column.type):
+        return pa.concat_arrays(
+            [column.take(pa.array(spread(first[a:b], count[a:b]))) for a, b in bounds]
+        )
+    raw = np.dtype(f"u{column.type.bit_width // 8}")
+    values = np.frombuffer(column.buffers()[1], raw)[column.offset :][: len(column)]
+    flat = np.empty(total, raw)
+    for a, b in bounds:
+        start, stop = int(ends[a] - count[a]), int(ends[b - 1])
+        flat[start:stop] = values[spread(first[a:b], count[a:b])]
+    return pa.Array.from_buffers(column.type, total, [None, pa.py_buffer(flat)])
+
+
+def _of_whole_bytes(kind: Any) -> bool:
+    return pa.types.is_primitive(kind) and kind.bit_width in (8, 16, 32, 64)
 
 
 def collect_distinct(task: Task) -> Any:

@@ -231,6 +231,9 @@ def _check_target(key: str, target: Path | None, replace: bool, mistakes: Mistak
         return
     if not target.parent.is_dir():
         mistakes.note(key, f"the folder {str(target.parent)!r} does not exist")
+    elif target.exists() and not (target.is_file() or target.is_dir()):
+        # Replacing it would delete a device such as /dev/null.
+        mistakes.note(key, f"{str(target)!r} is a device or a pipe: name a file")
     elif target.exists() and not replace:
         mistakes.note(
             key,

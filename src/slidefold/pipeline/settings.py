@@ -134,7 +134,7 @@ class Serving:
 
 def read_serving(table: Table, folder: Path) -> Serving:
     """Read the table [serve]."""
-    id, late, record = table.text("id"), table.text("late"), table.text("record")
+    id, late, record = table.text("id"), table.path("late"), table.path("record")
     table.finish()
     return Serving(
         id,
@@ -161,7 +161,7 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
     declared = table.within("schema")
     if declared.content and engine == "serve":
         return _events_only(table, declared)
-    path = table.text("path")
+    path = table.path("path")
     format = _format(table, path, tuple(ENDINGS), engine, folder)
     spark = format.startswith(SPARK)
     if declared.content:
@@ -169,7 +169,7 @@ def read_source(table: Table, folder: Path, engine: str) -> Source:
     if path is None and not spark and table.content and "path" not in table.content:
         table.note("path", "is missing: give a file or a folder of files")
     bad_rows = table.word("bad_rows", BAD_ROWS, "fail")
-    side = table.text("side")
+    side = table.path("side")
     if bad_rows == "side" and side is None:
         table.note("side", 'is missing: bad_rows = "side" needs a file for broken rows')
     elif bad_rows != "side" and side is not None:
@@ -280,7 +280,7 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
     elif emit != "revise" and keys:
         table.note("id", 'works only with emit = "revise"')
     batch = table.whole("batch", 10_000)
-    checkpoint = table.text("checkpoint")
+    checkpoint = table.path("checkpoint")
     if checkpoint is not None:
         checkpoint = placed(checkpoint, folder)
     if streams and engine == "spark" and checkpoint is None:
@@ -296,7 +296,7 @@ def read_stream(table: Table, folder: Path, engine: str, streams: bool) -> Strea
 
 def read_sink(table: Table, folder: Path, engine: str) -> Sink:
     """Read the table [sink]."""
-    path = table.text("path")
+    path = table.path("path")
     format = _format(table, path, SINKS, engine, folder)
     spark = format.startswith(SPARK)
     missing = path is None and "path" not in table.content
@@ -363,6 +363,8 @@ def _options(table: Table, spark: bool) -> dict[str, str]:
             table.note(f"options.{name}", "set checkpoint in [stream] instead")
         if isinstance(value, bool):
             strings[name] = str(value).lower()
+        elif isinstance(value, str) and "\0" in value:
+            table.note(f"options.{name}", f"must not contain a NUL character, got {short(value)}")
         elif isinstance(value, str | int | float):
             strings[name] = str(value)
         else:

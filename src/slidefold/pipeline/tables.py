@@ -71,6 +71,14 @@ class Table:
             self.note(name, "must not be empty")
         return text
 
+    def path(self, name: str) -> str | None:
+        """Return a path: a string that a file system accepts."""
+        text = self.text(name)
+        if text is not None and "\0" in text:
+            self.note(name, f"must not contain a NUL character, got {text!r}")
+            return None
+        return text
+
     def word(self, name: str, choices: Iterable[str], default: str) -> str:
         """Return one of the choices."""
         choices = list(choices)
