@@ -8,7 +8,7 @@ import pytest
 
 from slidefold.errors import PipelineError
 from slidefold.pipeline import load
-from tests.cli.support import PIPELINE, write
+from tests.cli.support import PIPELINE, slidefold, write
 
 
 def mistakes(folder: Path, text: str, **options: bool | str) -> list[tuple[str, str]]:
@@ -204,3 +204,18 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(PipelineError, match="is not UTF-8 text"):
         load(tmp_path / "p.toml")
+
+
+def test_a_column_without_over_is_told_so(tmp_path: Path) -> None:
+    """The message showed a whole table, and a guess such as `window = 3` looked like it."""
+    (tmp_path / "d.csv").write_text("t,x\n1,2\n")
+    (tmp_path / "p.toml").write_text(
+        '[source]\npath = "d.csv"\n[features]\non = "t"\n'
+        '[features.columns]\ns = { operator = "sum", columns = "x", window = 3 }\n'
+        '[sink]\nformat = "console"\n'
+    )
+    done = slidefold(tmp_path, "explain", "p.toml")
+    assert done.code == 2
+    assert """the column 's' has no window: give over, such as over = "1h" or over = 100""" in (
+        done.err
+    )

@@ -167,7 +167,11 @@ def _column_in(name: str, key: str, saved: Any, mistakes: Mistakes) -> Over | Fo
         with _noting(mistakes, f"{key}.operator"):
             operator = _operator_in(where, saved, keys, mistakes, key)
         return operator if len(mistakes) == before else None  # type: ignore[return-value]
-    if not isinstance(saved, Mapping) or "operator" not in saved or "over" not in saved:
+    if isinstance(saved, Mapping) and "operator" in saved and "over" not in saved:
+        reason = 'has no window: give over, such as over = "1h" or over = 100'
+        mistakes.append((key, DefinitionError(f"{where} {reason}; got {short(saved)}")))
+        return None
+    if not isinstance(saved, Mapping) or "operator" not in saved:
         error = DefinitionError(
             f'{where} needs a table such as {{ operator = "mean", columns = "price", over = "1h" }}'
             f", got {short(saved)}"
