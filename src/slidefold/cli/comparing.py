@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from slidefold.columns.grouping import sort_table
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import rows as rows_window
-from slidefold.errors import DataError
+from slidefold.errors import DataError, first_line
 
 _SHOWN = 20  # rows of a window
 
@@ -68,7 +68,7 @@ def _cast(table: Any, schema: Any) -> Any:
     try:
         return table.cast(pa.schema([field.with_nullable(True) for field in schema]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise DataError(f"the result types differ: {str(error).splitlines()[0]}") from None
+        raise DataError(f"the result types differ: {first_line(error)}") from None
 
 
 def _sorted(table: Any, names: Sequence[str], columns: Sequence[str]) -> Any:

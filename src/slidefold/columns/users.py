@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidefold.columns.values import Array, is_temporal, plain, whole_numbers
 from slidefold.definition.operators import UserOperator
-from slidefold.errors import ValueTypeError
+from slidefold.errors import ValueTypeError, first_line
 
 
 def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:
@@ -33,9 +33,8 @@ def user_column(operator: UserOperator, data: Any, valid: Array) -> Any:
         try:
             return pa.array(data)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            reason = str(error).splitlines()[0]
             raise ValueTypeError(
-                f"the results of {operator.name} do not fit a column: {reason}"
+                f"the results of {operator.name} do not fit a column: {first_line(error)}"
             ) from None
     mask = None if valid.all() else pa.array(~valid)
     if data.dtype.names is None:
