@@ -190,7 +190,7 @@ def test_decimals_are_read_by_their_digits() -> None:
         found = read(rows)["x"].to_pylist()
         assert found == [None if r["x"] is None else Decimal(str(r["x"])) for r in rows]
     for wrong in ("1.123", 1.123, "abc", "NaN", float("nan"), True, [1], 10**20):
-        with pytest.raises(ValueTypeError, match="'x' must be .*decimal128") as error:
+        with pytest.raises(ValueTypeError, match=r"'x' must be .*decimal128") as error:
             read([{"x": 1}, {"x": wrong}])
         assert error.value.row == 1
 
