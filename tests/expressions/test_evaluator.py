@@ -352,3 +352,21 @@ def test_is_in_is_that_of_pyarrow(text: str, values: list[Any]) -> None:
     if zero is not None:
         expected = pc.or_kleene(expected, zero)
     assert found.to_pylist() == expected.to_pylist()
+
+
+def test_registers_grow_with_the_rows() -> None:
+    """One evaluator takes single rows, then ever larger tables, and single rows again."""
+    kinds = {"x": pa.float64(), "d": pa.decimal128(30, 2)}
+    ten = sf.col("d") + Decimal("10.5")
+    made = [("r", sf.col("x") / 4 - 1), ("ten", ten), ("one", sf.col("x").fill_null(2.5))]
+    compiled = compile_expressions([(name, each.node) for name, each in made], kinds)
+    for rows in (1, 3, 1, 2_047, 2_049, 10_000, 2):
+        xs = [None if i % 7 == 3 else float(i) for i in range(rows)]
+        ds = [Decimal(i) for i in range(rows)]
+        table = pa.table({"x": pa.array(xs, kinds["x"]), "d": pa.array(ds, kinds["d"])})
+        found = compiled.columns(table)
+        assert found["r"].to_pylist() == [None if x is None else x / 4 - 1 for x in xs]
+        assert found["ten"].to_pylist() == [d + Decimal("10.5") for d in ds]
+        assert found["one"].to_pylist() == [2.5 if x is None else x for x in xs]
+        row = compiled.evaluator.row({"x": 8.0})
+        assert row == {"r": 1.0, "ten": None, "one": 8.0}

@@ -70,6 +70,42 @@ def test_ahead() -> None:
     assert label.run(events, at=questions)["y"].to_pylist() == [3, 6, 8]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_walked_column_of_questions_may_fall(seed: int) -> None:
+    """As for `ask`: questions do not depend on each other, nor on their order at one time."""
+    rng = random.Random(seed)
+    count = 40
+    events = pa.table(
+        {
+            "t": sorted(rng.randrange(30) for _ in range(count)),
+            "k": [rng.choice("ab") for _ in range(count)],
+            "d": sorted(float(rng.randrange(40)) for _ in range(count)),
+            "x": [float(rng.randrange(9)) for _ in range(count)],
+            "s": [rng.choice("mn") for _ in range(count)],
+        }
+    )
+    questions = pa.table(
+        {
+            "t": [rng.choice([5, 17, rng.randrange(35)]) for _ in range(30)],
+            "k": [rng.choice("abz") for _ in range(30)],
+            "d": [float(rng.randrange(-5, 50)) for _ in range(30)],
+            "x": [float(rng.randrange(9)) for _ in range(30)],
+        }
+    )
+    walks, other = sf.delta(7.0, on="d"), sf.delta(3.0, on="d", closed="left")
+    windows: dict[str, Any] = {
+        "total": sf.sum("x").over(walks),
+        "rank": sf.rank("x").over(walks),
+        "all": sf.collect("s").over(other),
+        "both": sf.struct(n=sf.count(), top=sf.max("x")).over(other),
+        "timed": sf.sum("x").over(sf.time(9)),
+        "ratio": sf.col("x") / sf.max("x").over(walks),
+    }
+    definition = sf.rolling(on="t", by="k", **windows)
+    found = definition.run(events, at=questions)
+    assert_same(found, asked_one_by_one(definition, events, questions))
+
+
 def test_questions_keep_their_order_their_copies_and_their_columns() -> None:
     events = pa.table({"t": [1, 5], "k": ["a", "b"], "x": [1.0, 2.0], "note": ["e", "e"]})
     questions = pa.table(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from slidefold.columns.folds import fold
@@ -72,6 +74,63 @@ def frame_columns(
     """
     plans = _plan_rows(definition, ordered, by_frame=True)
     return columns_from(definition, fold_leaves(plans, ordered, frames, threads, own))
+
+
+def any_frame_columns(
+    definition: Rolling,
+    ordered: Sorted,
+    frames: Mapping[WindowKind, Frames],
+    threads: int,
+    own: Callable[[str], Any],
+) -> dict[str, Any]:
+    """Return the new columns for frames whose bounds may fall from one to the next.
+
+    Those of a delta window do where a question has a smaller value than the one before it. Kernels
+    need bounds that do not fall, so such frames are folded in another order and in parts.
+    """
+    plans = _plan_rows(definition, ordered, by_frame=True)
+    falling = {window for window, bounds in frames.items() if not _is_rising(*bounds)}
+    rest = [plan for plan in plans if plan.leaf.window not in falling]
+    results = fold_leaves(rest, ordered, frames, threads, own)
+    for window in falling:
+        some = [plan for plan in plans if plan.leaf.window == window]
+        lo, hi = frames[window]
+        layers = list(_layers(lo, hi))
+        parts = [
+            fold_leaves(
+                some,
+                ordered,
+                {window: (lo[layer], hi[layer])},
+                threads,
+                partial(_taken, own, pa.array(layer)),
+            )
+            for layer in layers
+        ]
+        back = pa.array(np.argsort(np.concatenate(layers)))
+        for plan in some:
+            path = plan.leaf.path
+            results[path] = (
+                pa.chunked_array([part[path] for part in parts]).take(back).combine_chunks()
+            )
+    return columns_from(definition, results)
+
+
+def _taken(own: Callable[[str], Any], places: Any, name: str) -> Any:
+    return own(name).take(places)
+
+
+def _is_rising(lo: Any, hi: Any) -> bool:
+    return not (np.any(lo[1:] < lo[:-1]) or np.any(hi[1:] < hi[:-1]))
+
+
+def _layers(lo: Any, hi: Any) -> Iterator[Any]:
+    """Return the places of frames in parts, each in an order in which no bound falls."""
+    rest = np.lexsort((lo, hi))
+    while len(rest):
+        starts = lo[rest]
+        rises = starts == np.maximum.accumulate(starts)
+        yield rest[rises]
+        rest = rest[~rises]
 
 
 def _plan_rows(

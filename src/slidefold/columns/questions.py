@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold import _native
-from slidefold.columns.compute import filled_columns, frame_columns
+from slidefold.columns.compute import any_frame_columns, filled_columns
 from slidefold.columns.expressions import completed, with_derived
 from slidefold.columns.grouping import (
     Placing,
@@ -29,7 +29,7 @@ from slidefold.definition.expressions import compile_expressions
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import Asked, counted
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.errors import ColumnError, DataError, DefinitionError, ValueTypeError, nearest
+from slidefold.errors import ColumnError, DefinitionError, ValueTypeError, nearest
 
 
 def run_at(definition: Rolling, data: Any, at: Any, threads: int = 1) -> Any:
@@ -92,7 +92,7 @@ def answer(definition: Rolling, events: Any, questions: Any, threads: int = 1) -
     ordered, frames, placing, sorted_column = _placed(
         definition, with_derived(definition, events), questions
     )
-    found = frame_columns(definition.core, ordered, _rising(frames), threads, sorted_column)
+    found = any_frame_columns(definition.core, ordered, frames, threads, sorted_column)
     back = {name: placing.put_back(values) for name, values in found.items()}
     return completed(definition, questions, back)
 
@@ -122,17 +122,6 @@ def _placed(
     asked = Asked(in_groups, times if order is None else in_order, sorted_column)
     frames = {window: window.asked_frames(ordered.rows, asked) for window in definition.windows}
     return ordered, frames, placing, sorted_column
-
-
-def _rising(frames: Any) -> Any:
-    """Return frames; kernels need bounds that never fall, and those of delta windows may."""
-    for lo, hi in frames.values():
-        if len(lo) and (np.any(lo[1:] < lo[:-1]) or np.any(hi[1:] < hi[:-1])):
-            raise DataError(
-                "the column of a delta window must not decrease in time order, but it does in the "
-                "questions"
-            )
-    return frames
 
 
 def like_events(definition: Rolling, schema: Any, questions: Any) -> Any:
