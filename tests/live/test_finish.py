@@ -49,7 +49,8 @@ def test_asking_a_finished_run_is_an_error(emit: str) -> None:
     live.feed(pa.table({"t": [1, 3], "x": [1, 2]}))
     assert live.ask({}) == {"s": 3}
     live.finish()
-    for question in ({}, {"t": 4}, [{}]):
+    questions: list[Any] = [{}, {"t": 4}, [{}]]
+    for question in questions:
         with pytest.raises(sf.errors.DataError, match="this live run is finished"):
             live.ask(question)
 
