@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -304,3 +305,26 @@ class TestThreads:
                 sf.Window.from_bytes(w.to_bytes()).check()
 
         together(push, read, read)
+
+
+def test_a_process_ends_in_silence_beside_a_daemon() -> None:
+    """What a daemon thread holds is never given back, and is nothing to tell a user about."""
+    script = """
+import threading
+import pyarrow as pa
+import slidefold as sf
+
+held = threading.Event()
+def hold():
+    live = sf.rolling(on="t", s=sf.sum("x").over(sf.time(10))).live(lateness=1)
+    live.feed(pa.table({"t": [1], "x": [2]}))
+    window = sf.Window(sf.sum(), sf.rows(3))
+    held.set()
+    threading.Event().wait()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

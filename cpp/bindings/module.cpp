@@ -10,6 +10,7 @@
 #include "registry.hpp"
 #include "rounds_in.hpp"
 #include "saved.hpp"
+#include "turns.hpp"
 
 namespace slidefold::bindings {
 
@@ -285,6 +286,7 @@ NB_MODULE(_native_ext, m) {
   nb::register_exception_translator(translate<BadState>, name_of("StateError"));
   nb::register_exception_translator(translate<std::length_error>, name_of("CapacityError"));
   nb::register_exception_translator(translate<std::out_of_range>, name_of("EmptyWindowError"));
+  quiet_about_daemons();
   bind_sketches(m);
   bind_aggregator(m);
   bind_boundary(m);

@@ -84,4 +84,12 @@ void Turns::wait() {
   }
 }
 
+void quiet_about_daemons() {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    // Threads that go on until here, such as daemons, never give back what they hold.
+    PyThreadState* first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    if (first != nullptr && PyThreadState_Next(first) != nullptr) nb::set_leak_warnings(false);
+  }));
+}
+
 }  // namespace slidefold::bindings

@@ -64,4 +64,7 @@ class Turn {
   Turns& turns_;
 };
 
+// Says at the end of the process nothing about objects that threads still hold which it ends.
+void quiet_about_daemons();
+
 }  // namespace slidefold::bindings

@@ -38,6 +38,24 @@ class Counted(sf.Fold):
         return list(state)
 
 
+@sf.operator
+class Commuting(sf.Fold):
+    """Adds, and counts what it does."""
+
+    @staticmethod
+    def lift(x: int) -> int:
+        return x
+
+    @staticmethod
+    def combine(older: int, newer: int) -> int:
+        Count.calls += 1
+        return older + newer
+
+    @staticmethod
+    def lower(state: int) -> int:
+        return state
+
+
 WINDOWS: dict[str, Any] = {
     "time": sf.time,
     "delay": lambda held: sf.time(held, delay=20),
@@ -49,13 +67,15 @@ WINDOWS: dict[str, Any] = {
 }
 
 
-def per_row(window: str, held: int, emit: str, batch: int, late: int = 0) -> float:
+def per_row(
+    window: str, held: int, emit: str, batch: int, late: int = 0, operator: Any = Counted
+) -> float:
     """Return the combines per row, once a window holds so many rows of one key.
 
     Every other batch is a row that has `late` newer ones.
     """
     options: dict[str, Any] = {"id": "x"} if emit == "revise" else {}
-    definition = sf.rolling(on="t", s=Counted("x").over(WINDOWS[window](held)))
+    definition = sf.rolling(on="t", s=operator("x").over(WINDOWS[window](held)))
     live = definition.live(lateness=4 * late + 2, emit=emit, schema=SCHEMA, **options)
 
     def rows(times: Any) -> Any:
@@ -90,8 +110,23 @@ def test_single_rows_cost_a_leaf(window: str) -> None:
     assert many < few + 16
 
 
-@pytest.mark.parametrize("window", ["time", "rows", "delta", "session", "punctuated"])
-def test_late_rows_cost_the_logarithm(window: str) -> None:
-    few, many = (per_row(window, held, "arrival", 1, late=100) for held in (250, 4_000))
+@pytest.mark.parametrize("operator", [Counted, Commuting])
+@pytest.mark.parametrize("window", ["time", "rows", "delta", "session", "punctuated", "lifetime"])
+def test_late_rows_cost_the_logarithm(window: str, operator: Any) -> None:
+    few, many = (
+        per_row(window, held, "arrival", 1, late=100, operator=operator) for held in (250, 4_000)
+    )
     assert many < 4 * LEAF + 16 * log2(4_000)
     assert many < few + 16 * log2(4_000 / 250)
+
+
+@pytest.mark.parametrize("operator", [Counted, Commuting])
+def test_late_rows_of_a_batch_cost_the_logarithm(operator: Any) -> None:
+    """A late row between batches of 50 rows in order does not make the others cost more."""
+    for window in ("time", "rows"):
+        few, many = (
+            per_row(window, held, "arrival", 50, late=100, operator=operator)
+            for held in (250, 4_000)
+        )
+        assert many < 12 + (4 * LEAF + 16 * log2(4_000)) / 25
+        assert many < few + 3

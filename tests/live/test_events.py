@@ -358,3 +358,21 @@ def test_a_late_row_with_a_time_beyond_pythons_is_named() -> None:
     live.feed(pa.table({"t": [5], "x": day}))
     with pytest.raises(DataError, match="10183-09-21"):
         live.feed(pa.table({"t": [3], "x": day}))
+
+
+@pytest.mark.parametrize("emit", ["final", "change", "revise"])
+def test_events_with_formulas_at_ends(emit: str) -> None:
+    """The ends are no columns of the events, and a push raised a KeyError."""
+    definition = sf.rolling(
+        on="t",
+        every=T(5),
+        columns={"since": sf.since_last().over(T(9)), "s": sf.sum("x").over(T(9))},
+    )
+    kinds = pa.schema({"t": pa.int64(), "x": pa.int64()})
+    events = [{"t": t, "x": t % 3} for t in (1, 4, 12, 13, 10, 31)]
+    alone, tables = (definition.live(lateness=4, emit=emit, schema=kinds) for _ in range(2))
+    for event in events:
+        assert alone.push(event) == tables.feed(pa.Table.from_pylist([event], kinds)).to_pylist()
+    assert_rows(alone.finish(), tables.finish())
+    with pytest.raises(DataError, match="results at ends"):
+        definition.live(lateness=4, emit=emit, schema=kinds).ask({"t": 3})

@@ -41,6 +41,20 @@ def test_feeding_a_finished_run_is_an_error(emit: str, again: Any) -> None:
     assert live.watermark == again(live).watermark == 9
 
 
+@pytest.mark.parametrize("emit", ["final", "arrival"])
+def test_asking_a_finished_run_is_an_error(emit: str) -> None:
+    """Also if it was asked before: it answered as of the end of time, from empty windows."""
+    definition = sf.rolling(on="t", s=sf.sum("x").over(sf.time(9)))
+    live = definition.live(lateness=5, emit=emit)
+    live.feed(pa.table({"t": [1, 3], "x": [1, 2]}))
+    assert live.ask({}) == {"s": 3}
+    live.finish()
+    questions: list[Any] = [{}, {"t": 4}, [{}]]
+    for question in questions:
+        with pytest.raises(sf.errors.DataError, match="this live run is finished"):
+            live.ask(question)
+
+
 def test_a_run_that_was_finished_before_it_was_fed_takes_no_rows() -> None:
     live = SUMS.live(lateness=3)
     assert live.finish() is None

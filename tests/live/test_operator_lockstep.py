@@ -67,6 +67,9 @@ def defined(case: Case, emit: str) -> tuple[sf.Rolling, Any]:
     columns = {"v": made} if case.own else {name: made.over(w) for name, w in windows.items()}
     if not case.grows and not case.own and emit != "every":
         columns["ever"] = made.over(sf.lifetime())
+    if case.columns and not case.own:
+        # Another part of the same columns: only of rows that pass.
+        columns["some"] = made.where(sf.col("n") > 4).over(windows["time"])
     columns["trap"] = Trapped("id").over(sf.time(9))
     every: dict[str, Any] = {"every": sf.time(4)} if emit == "every" else {}
     definition = sf.rolling(on="t", by="k", order="id", columns=columns, **every)

@@ -64,7 +64,9 @@ class Events:
         formulas = native.formulas
         results = native.kinds
         if formulas is not None:
-            read = (engine.schema.field(name).type for name in definition.row_columns)
+            # With every=, formulas read ends, which tables have.
+            rows = definition.row_columns if definition.slide is None else ()
+            read = (engine.schema.field(name).type for name in rows)
             self.plain = self.plain and all(map(_reads, read))
             results = {**{name: results.get(name) for name in native.names}, **formulas.types}
             self.plain = self.plain and all(is_plain(k) or is_time(k) for k in results.values())

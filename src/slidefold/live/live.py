@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 LATE = ("drop", "side", "raise")
 _AS_IT_IS = ArrowSource.fresh
 _FINISHED = (
-    "this live run is finished and takes no more rows; start a new one with live(), and call "
-    "finish() only after the last rows"
+    "this live run is finished and takes no more rows or questions; start a new one with live(), "
+    "and call finish() only after the last rows"
 )
 FLAG = "late"
 
@@ -327,7 +327,7 @@ class Live(Saved):
             return None
         last = self._last if self._finished else engine.newest
         due = self._written(engine.take(engine.schema.empty_table(), NEWEST))
-        self._finished, self._last, self._core = True, last, None
+        self._finished, self._last, self._core, self._events = True, last, None, None
         return due
 
     def _started(self, schema: Any) -> Engine:
