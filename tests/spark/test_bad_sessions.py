@@ -162,3 +162,9 @@ def test_an_operator_that_a_worker_cannot_import() -> None:
 
     with pytest.raises(OperatorError, match="the operator Mine is in the module not_there, which"):
         _imported("not_there", "Mine")
+
+
+def test_a_scale_without_rows_to_sample(spark: Any) -> None:
+    """Rows are made up from their types, as for a stream; they took 0 bytes each before."""
+    text = FEATURES.explain(batch(spark).limit(0), scale={"rows": 1e9})
+    assert "at scale: 1 G rows of 24 bytes: 24 GB in memory" in text, text
