@@ -78,7 +78,9 @@ look()
 ended.set()
 watcher.join()
 java = spark.sparkContext._gateway.proc.pid
-ours = [peak for peak, parent in peaks.values() if parent in {str(java), *peaks}]
+# Other sessions on this machine have such processes too.
+daemons = {process for process, (_, parent) in peaks.items() if parent == str(java)}
+ours = [peak for peak, parent in peaks.values() if parent in daemons]
 print(json.dumps({"rows": row["rows"], "wrong": row["wrong"], "peaks": ours}))
 spark.stop()
 """
