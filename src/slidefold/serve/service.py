@@ -39,7 +39,7 @@ from slidefold.serve.state import (
     time_of,
 )
 from slidefold.serve.turns import Turns
-from slidefold.serve.waiting import Waiting, future_of_events, together
+from slidefold.serve.waiting import Waiting, future_of_events, sum_of
 
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
@@ -148,7 +148,7 @@ class Service:
             self._waiting.extend(parts)
             self._rows_waiting += count
             self._wake.notify()
-        return parts[0].done if len(parts) == 1 else together([part.done for part in parts])
+        return parts[0].done if len(parts) == 1 else sum_of([part.done for part in parts])
 
     def _write(self) -> None:
         while True:

@@ -77,7 +77,7 @@ def run_questions(
     for tables in process only. `partitions`, `types` and `skew` are those of a batch.
     """
     both = _checked(definition, data, at, known, asked, lateness, types)
-    size = size_of(data).together(size_of(at))
+    size = size_of(data).plus(size_of(at))
     count, cuts = size.partitions(partitions), _can_cut(definition)
     if not definition.by:
         chunks = size.chunks(partitions) if cuts else 1
@@ -147,7 +147,7 @@ def explain_questions(
 ) -> list[str]:
     """Explain how questions would be answered, in lines; this starts no job."""
     both = _checked(definition, data, at, known, asked, lateness, types)
-    size = size_of(data).together(size_of(at))
+    size = size_of(data).plus(size_of(at))
     cuts = _can_cut(definition)
     together = "events and questions are sent together"
     if not both.keys:
