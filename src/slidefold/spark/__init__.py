@@ -80,7 +80,7 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
 
         require_alone("at", ["scale"], {"scale": scale})
         on_spark = explain_questions(definition, data, **_for_questions(options))
-        known = {name: options.get(name) for name in ("at", "known")}
+        known: dict[str, Any] = {name: options.get(name) for name in ("at", "known")}
         return _told(definition.explain(schema, **known), on_spark)
     _require_at(options)
     plan = definition.explain(schema, **period)
