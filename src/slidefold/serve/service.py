@@ -391,8 +391,8 @@ class Service:
                 "rows": live.rows,
                 "keys": live.keys,
                 "bytes": live.nbytes,
-                "watermark": _text(live.watermark),
-                "newest": _text(live.newest),
+                "watermark": self._text(live.watermark),
+                "newest": self._text(live.newest),
             }
         return {
             "position": self.position,
@@ -402,6 +402,13 @@ class Service:
             "lost_answers": 0 if self.recorder is None else self.recorder.lost,
             **{name: self.counts[name] for name in _COUNTED},
         }
+
+    def _text(self, time: Any) -> str | None:
+        """Return a time as a question may name it."""
+        if time is None:
+            return None
+        zone = getattr(self.schema.field(self.settings.features.on).type, "tz", None)
+        return str(time) if zone is None else f"{time}Z"
 
     def close(self) -> None:
         """Take no more events, finish those that wait, and write a snapshot."""
@@ -423,10 +430,6 @@ class Service:
         if self.log is not None:
             self.log.close()
             self._locked.close()
-
-
-def _text(time: Any) -> str | None:
-    return None if time is None else str(time)
 
 
 _COUNTED = (
