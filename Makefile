@@ -148,7 +148,7 @@ papers: $(VENV)/.bench $(VENV)/.native ## The papers' experiments and one report
 
 .PHONY: bench-spark
 bench-spark: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark batch against Spark's own windows
-	@$(PY) -m benchmarks $(BENCH) spark_batch spark_chunks spark_questions spark_small
+	@$(PY) -m benchmarks $(BENCH) spark_batch spark_chunks spark_memory spark_questions spark_small
 
 .PHONY: bench-stream
 bench-stream: java $(VENV)/.spark $(VENV)/.bench $(VENV)/.native ## Spark streams against what Spark offers

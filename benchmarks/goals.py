@@ -373,6 +373,12 @@ def cut_in_time(rows: list[Row]) -> Iterator[Goal]:
         yield at_most(f"53,000 rows on Spark, {columns} columns, {what}", target, values, " s")
 
 
+def workers(rows: list[Row]) -> Iterator[Goal]:
+    """Judge the memory of a worker that gets many more rows than the bytes of a file suggest."""
+    values = [(row["peak_bytes"] / (1 << 30), "") for row in rows]
+    yield at_most("compressed Parquet file on Spark, largest worker", 1.0, values, " GB")
+
+
 def streams(rows: list[Row]) -> Iterator[Goal]:
     """Compare streams with their floor, Spark's sliding windows and its state per key."""
     cost = "us_per_row"
@@ -463,6 +469,7 @@ READERS: dict[str, Callable[[list[Row]], Iterator[Goal]]] = {
     "serve": served,
     "spark_batch": clusters,
     "spark_chunks": cut_in_time,
+    "spark_memory": workers,
     "spark_questions": asked_on_spark,
     "spark_small": small_jobs,
     "stream": streams,

@@ -61,6 +61,27 @@ def require_options(function: str, kind: str, given: Iterable[str]) -> None:
         raise DefinitionError(f"{function} has no {name}={near or f'; {hint}'}")
 
 
+def require_flags(options: dict[str, Any]) -> None:
+    """Reject a string such as "no" for an option that is true or false: it would count as true.
+
+    >>> require_flags({"presorted": "no"})
+    Traceback (most recent call last):
+    slidefold.errors.DefinitionError: presorted must be True or False, got 'no'
+    """
+    for name, unset in (("presorted", False), ("spill", None)):
+        value = options.get(name, unset)
+        if value is not unset and not isinstance(value, bool):
+            expected = "True, False or None" if unset is None else "True or False"
+            raise DefinitionError(f"{name} must be {expected}, got {value!r}")
+
+
+def require_alone(name: str, others: Iterable[str], options: dict[str, Any]) -> None:
+    """Reject options that another one would silently ignore."""
+    for other in others:
+        if options.get(other) not in (None, False):
+            raise DefinitionError(f"{other}= has no effect with {name}=: leave one of them out")
+
+
 def take_period(options: dict[str, Any]) -> dict[str, Any]:
     """Remove `since` and `until` from options and return those that are given.
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import slidefold as sf
-from slidefold.errors import DefinitionError, OperatorError, UsageError
+import slidefold.spark
+from slidefold.errors import DefinitionError, OperatorError, SlidefoldError, StateError, UsageError
 
 pytestmark = pytest.mark.spark
 FEATURES: Any = sf.rolling(on="ts", by="k", s=sf.sum("x").over("1h"))
@@ -36,6 +37,69 @@ def stream(spark: Any) -> Any:
 def test_an_unknown_option(spark: Any, no_jobs: None) -> None:
     with pytest.raises(DefinitionError, match=r"^run has no partition=; did you mean partitions="):
         FEATURES.run(batch(spark), partition=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"presorted": "no"}, "presorted must be True or False, got 'no'"),
+        ({"spill": 1}, "spill must be True, False or None, got 1"),
+        ({"presorted": True, "partitions": 4}, "partitions= has no effect with presorted="),
+        ({"engine": None}, "expected engine 'native' or 'spark', got None"),
+        ({"partitions": 10**10}, "partitions must be an integer from 1 to 2**31 - 1, got 10000"),
+        ({"types": 3}, "types must be a dict of Spark types"),
+        ({"at": 3}, "at= must be a batch DataFrame of Spark, as the events, got int"),
+        ({"known": "x"}, "known= needs at="),
+    ],
+    ids=str,
+)
+def test_wrong_options_of_a_batch(
+    spark: Any, no_jobs: None, options: dict[str, Any], sentence: str
+) -> None:
+    for function in (FEATURES.run, FEATURES.explain):
+        with pytest.raises(DefinitionError, match=f"^{re.escape(sentence)}"):
+            function(batch(spark), **options)
+
+
+def test_options_that_questions_do_not_take(spark: Any, no_jobs: None) -> None:
+    questions = batch(spark).drop("x")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"presorted": True}, "presorted= has no effect with at=: leave one of them out"),
+        ({"spill": True}, "spill= has no effect with at="),
+        ({"engine": "spark"}, "engine= has no effect with at="),
+        ({"partitions": 0}, "partitions must be an integer from 1"),
+    ]
+    for options, sentence in wrong:
+        for function in (FEATURES.run, FEATURES.explain):
+            with pytest.raises(DefinitionError, match=f"^{re.escape(sentence)}"):
+                function(batch(spark), at=questions, **options)
+    with pytest.raises(DefinitionError, match=r"^scale= has no effect with at="):
+        FEATURES.explain(batch(spark), at=questions, scale={"rows": 1e9})
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"id": 3}, "id must be a name or a list of names, got 3"),
+        ({"cache_bytes": -1}, "cache_bytes must be an integer of at least 0, got -1"),
+        ({"cache_bytes": "1 GB"}, "cache_bytes must be an integer of at least 0, got '1 GB'"),
+        ({"metrics": ""}, "metrics must be a name, got ''"),
+        ({"initial": 3}, "initial must be a batch DataFrame, got int"),
+        ({"checkpoint": 3}, "checkpoint must be the folder of a query, got 3"),
+    ],
+    ids=str,
+)
+def test_wrong_options_of_a_stream(
+    spark: Any, no_jobs: None, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(SlidefoldError, match=f"^{re.escape(sentence)}$"):
+        FEATURES.run(stream(spark), **options)
+
+
+def test_wrong_arguments_of_readers_of_a_checkpoint(spark: Any, no_jobs: None) -> None:
+    for read in (sf.spark.tail, sf.spark.export_state, sf.spark.emitted_until):
+        with pytest.raises(StateError, match=r"^checkpoint must be the folder of a query, got 3$"):
+            read(3)
 
 
 @pytest.mark.parametrize("version", ["3.5.9", "4.4.0"])
@@ -98,3 +162,9 @@ def test_an_operator_that_a_worker_cannot_import() -> None:
 
     with pytest.raises(OperatorError, match="the operator Mine is in the module not_there, which"):
         _imported("not_there", "Mine")
+
+
+def test_a_scale_without_rows_to_sample(spark: Any) -> None:
+    """Rows are made up from their types, as for a stream; they took 0 bytes each before."""
+    text = FEATURES.explain(batch(spark).limit(0), scale={"rows": 1e9})
+    assert "at scale: 1 G rows of 24 bytes: 24 GB in memory" in text, text

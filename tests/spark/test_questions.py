@@ -43,6 +43,18 @@ def test_keyed_chunked_and_known(spark: Any) -> None:
         same(definition.run(left, at=right, **options), definition.run(events, at=questions))
 
 
+def test_explain(spark: Any) -> None:
+    events = pa.table({"t": [1], "k": ["a"], "x": [1.0]})
+    left, right = frame(spark, events), frame(spark, events.select(["t", "k"]))
+    features = sf.rolling(on="t", by="k", s=sf.sum("x").over(sf.time(5)))
+    text = features.explain(left, at=right, partitions=3, skew=0.2)
+    assert "at= reads t, k of the questions: events are sorted" in text
+    assert "Spark: events and questions are sent together by k into 3 partitions" in text
+    assert "Spark: keys with more than 20.0% of the rows are cut into chunks of time" in text
+    keyless = sf.rolling(on="t", s=sf.sum("x").over(sf.time(5)))
+    assert "no key: 3 chunks of time, " in keyless.explain(left, at=right, partitions=3)
+
+
 def test_bad_input(spark: Any) -> None:
     events = pa.table({"t": [1], "k": ["a"], "x": [1.0]})
     left, right = frame(spark, events), frame(spark, events.select(["t", "k"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from os import PathLike
 from typing import Any, Protocol, TypedDict, TypeVar
 
 import numpy as np
@@ -71,7 +72,7 @@ class SparkOptions(TypedDict, total=False):
     scale: Mapping[str, float]  # of explain
     known: str | None
     asked: str | None
-    checkpoint: str | None
+    checkpoint: str | PathLike[str] | None
     types: Mapping[str, Any] | None
     since: Moment
     until: Moment

@@ -308,7 +308,9 @@ class Rolling:
         )
 
     @overload
-    def explain(self, data: SparkFrame, **options: Unpack[SparkOptions]) -> str: ...
+    def explain(
+        self, data: SparkFrame, *, at: SparkFrame | None = None, **options: Unpack[SparkOptions]
+    ) -> str: ...
     @overload
     def explain(
         self,

@@ -6,7 +6,14 @@ from typing import Any
 
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import DefinitionError
-from slidefold.options import BATCH, STREAM, require_options, take_period
+from slidefold.options import (
+    BATCH,
+    STREAM,
+    require_alone,
+    require_flags,
+    require_options,
+    take_period,
+)
 from slidefold.spark.settings import STREAM_SETTINGS
 
 __all__ = [
@@ -48,11 +55,8 @@ def run(definition: Rolling, data: Any, **options: Any) -> Any:
     if options.get("at") is not None:
         from slidefold.spark.questions import run_questions
 
-        return run_questions(definition, data, **options)
-    for name in ("known", "asked", "lateness"):
-        if options.pop(name, None) is not None:
-            raise DefinitionError(f"{name}= needs at=, the table of questions")
-    options.pop("at", None)
+        return run_questions(definition, data, **_for_questions(options))
+    _require_at(options)
     from slidefold.spark.batch import run_batch
     from slidefold.spark.types import with_metadata
 
@@ -70,7 +74,16 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
     from slidefold.spark.types import arrow_schema
 
     period = {} if data.isStreaming else take_period(options)
-    lines = [definition.explain(arrow_schema(data.schema), **period)]
+    schema = arrow_schema(data.schema)
+    if options.get("at") is not None:
+        from slidefold.spark.questions import explain_questions
+
+        require_alone("at", ["scale"], {"scale": scale})
+        on_spark = explain_questions(definition, data, **_for_questions(options))
+        known: dict[str, Any] = {name: options.get(name) for name in ("at", "known")}
+        return _told(definition.explain(schema, **known), on_spark)
+    _require_at(options)
+    plan = definition.explain(schema, **period)
     from slidefold.spark.explaining import explain_batch, explain_stream, transport
 
     explained = explain_stream if data.isStreaming else explain_batch
@@ -85,7 +98,29 @@ def explain(definition: Rolling, data: Any, **options: Any) -> str:
         from slidefold.spark.explaining import explain_scale
 
         on_spark += explain_scale(definition, data, scale, options.get("emit", "final"))
-    return "\n".join([*lines, *(f"Spark: {line}" for line in on_spark)])
+    return _told(plan, on_spark)
+
+
+def _told(plan: str, on_spark: list[str]) -> str:
+    return "\n".join([plan, *(f"Spark: {line}" for line in on_spark)])
+
+
+def _for_questions(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a run over questions, without those that are not set."""
+    rest = dict(options)
+    unset = {"presorted": False, "spill": None, "engine": "native"}
+    given = {name: rest.pop(name) for name in unset if name in rest}
+    require_flags(given)
+    require_alone("at", given, {k: v for k, v in given.items() if v != unset[k]})
+    return rest
+
+
+def _require_at(options: dict[str, Any]) -> None:
+    """Refuse options of questions without questions, and remove those that are not set."""
+    for name in ("known", "asked", "lateness"):
+        if options.pop(name, None) is not None:
+            raise DefinitionError(f"{name}= needs at=, the table of questions")
+    options.pop("at", None)
 
 
 def _require_version(data: Any) -> None:

@@ -18,6 +18,7 @@ from slidefold.columns import run
 from slidefold.columns.backfill import known_period
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import DefinitionError
+from slidefold.options import require_alone, require_flags
 from slidefold.spark.backfill import between, history
 from slidefold.spark.failures import naming_place
 from slidefold.spark.keyless import Chunking, can_chunk, run_chunks
@@ -63,8 +64,7 @@ def run_batch(
             "order='input' works for in-process tables only, since rows in Spark have no order: "
             "name the columns to order by"
         )
-    if engine not in ("native", "spark"):
-        raise DefinitionError(f"expected engine 'native' or 'spark', got {engine!r}")
+    require_batch_options(presorted, partitions, spill, engine)
     given = arrow_schema(data.schema)
     results = result_schema(definition, given, types)
     period = None
@@ -95,6 +95,18 @@ def run_batch(
     if cuts and hot is not None and can_chunk(definition):
         return _run_skewed(task, count, size, spills, hot, known.least(partitions))
     return _run_keyed(task, None if known.adaptive and partitions is None else count, spills)
+
+
+def require_batch_options(
+    presorted: bool, partitions: int | None, spill: bool | None, engine: str
+) -> None:
+    """Refuse wrong options of a batch, and options that would have no effect."""
+    require_flags({"presorted": presorted, "spill": spill})
+    if engine not in ("native", "spark"):
+        raise DefinitionError(f"expected engine 'native' or 'spark', got {engine!r}")
+    shuffling = {"partitions": partitions, "spill": spill}
+    if presorted:
+        require_alone("presorted", shuffling, shuffling)
 
 
 def _run_keyless(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -52,6 +54,13 @@ def _abouts(checkpoint: str, session: SparkSession) -> Iterator[str]:
             continue  # another stateful operator, without our state
 
 
+def folder_of(checkpoint: object) -> str:
+    """Return the folder of a checkpoint as text; it may be given as a path."""
+    if not isinstance(checkpoint, str | PathLike) or not os.fspath(checkpoint):
+        raise StateError(f"checkpoint must be the folder of a query, got {checkpoint!r}")
+    return str(os.fspath(checkpoint))
+
+
 def _has_commits(checkpoint: str, session: SparkSession) -> bool:
     # Spark itself reads the folder, since only it can access every file system that it supports.
     try:
@@ -68,7 +77,7 @@ def _state(session: SparkSession, checkpoint: str, name: str, operator: int) -> 
 
 
 def tail(
-    checkpoint: str,
+    checkpoint: str | PathLike[str],
     definition: Rolling | None = None,
     *,
     spark: SparkSession | None = None,
@@ -98,7 +107,7 @@ def tail(
 
 
 def export_state(
-    checkpoint: str,
+    checkpoint: str | PathLike[str],
     *,
     pending: str | None = "pending",
     spark: SparkSession | None = None,
@@ -114,6 +123,8 @@ def export_state(
     """
     state = _State.of(checkpoint, spark, operator)
     schema, stored = state.schema, state.stored
+    if pending is not None and not isinstance(pending, str):
+        raise ColumnError(f"pending must be the name of a column or None, got {pending!r}")
     if pending in schema.names:
         raise ColumnError(
             f"the rows have a column {pending!r} already: give pending= another name, or None"
@@ -141,7 +152,7 @@ def export_state(
 
 
 def emitted_until(
-    checkpoint: str, *, spark: SparkSession | None = None, operator: int = 0
+    checkpoint: str | PathLike[str], *, spark: SparkSession | None = None, operator: int = 0
 ) -> datetime:
     """Return the time up to which a stopped query has emitted all its results, in UTC.
 
@@ -173,14 +184,17 @@ class _State:
     marks: DataFrame
 
     @classmethod
-    def of(cls, checkpoint: str, spark: SparkSession | None, operator: int) -> _State:
+    def of(
+        cls, checkpoint: str | PathLike[str], spark: SparkSession | None, operator: int
+    ) -> _State:
         """Read the heads of all buckets, and plan to read their entries."""
         session = spark or SparkSession.getActiveSession()
         if session is None:
             raise StateError("reading a checkpoint needs an active Spark session: pass spark=")
+        folder = folder_of(checkpoint)
 
         def state(name: str) -> DataFrame:
-            return _state(session, checkpoint, name, operator)
+            return _state(session, folder, name, operator)
 
         try:
             heads = {

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from slidefold.definition.rolling import Rolling
 from slidefold.live.status import WHEN
+from slidefold.spark.batch import require_batch_options
 from slidefold.spark.capacity import SAMPLE, Scale, batch_lines, sample_of, stream_lines
 from slidefold.spark.keyless import Prepared, can_chunk, prepare, task_of, why_whole
 from slidefold.spark.sizes import (
@@ -47,6 +48,7 @@ def explain_batch(
     engine: str = "native",
 ) -> list[str]:
     """Explain how a definition would run, in lines; without a key this scans the data twice."""
+    require_batch_options(presorted, partitions, spill, engine)
     given = arrow_schema(data.schema)
     result_schema(definition, given, types)  # raises what a run would raise
     if engine == "spark":
@@ -98,8 +100,9 @@ def explain_scale(definition: Rolling, data: DataFrame, scale: Any, emit: str) -
     if data.isStreaming:
         lines = stream_lines(definition, sample_of(arrow_schema(data.schema)), size, emit)
     else:
-        sample = data.limit(SAMPLE).toArrow()
-        lines = batch_lines(definition, conform(sample, arrow_schema(data.schema)), size)
+        schema = arrow_schema(data.schema)
+        sample = conform(data.limit(SAMPLE).toArrow(), schema)
+        lines = batch_lines(definition, sample if len(sample) else sample_of(schema), size)
     return [f"at scale: {line}" for line in lines]
 
 

@@ -76,24 +76,7 @@ def run_questions(
     arrived by the question's time, or by the time in the column that `asked` names. `lateness` is
     for tables in process only. `partitions`, `types` and `skew` are those of a batch.
     """
-    require_questions(definition)
-    if definition.order == "input":
-        raise DefinitionError(
-            "order='input' works for in-process tables only, since rows in Spark have no order: "
-            "name the columns to order by"
-        )
-    if known is None and asked is not None:
-        raise DefinitionError("asked= needs known=, the column of arrival times")
-    if lateness is not None:
-        raise DefinitionError(
-            "lateness= with at= works in process only, since it depends on all events in order of "
-            "arrival: drop late events first"
-        )
-    if known is not None:
-        require_known(definition, known, asked)
-    if at.isStreaming:
-        raise DefinitionError("at= must be a batch DataFrame, got a stream")
-    both = _united(definition, data, at, types, known, asked)
+    both = _checked(definition, data, at, known, asked, lateness, types)
     size = size_of(data).plus(size_of(at))
     count, cuts = size.partitions(partitions), _can_cut(definition)
     if not definition.by:
@@ -117,6 +100,69 @@ def run_questions(
     if hot_part is None:
         return by_key(both.data)
     return by_key(both.data.where(~is_hot)).unionAll(hot_part)
+
+
+def _checked(
+    definition: Rolling,
+    data: DataFrame,
+    at: DataFrame,
+    known: str | None,
+    asked: str | None,
+    lateness: Any,
+    types: Mapping[str, Any] | None,
+) -> _Both:
+    """Return events and questions in one DataFrame; refuse what cannot be answered."""
+    require_questions(definition)
+    if definition.order == "input":
+        raise DefinitionError(
+            "order='input' works for in-process tables only, since rows in Spark have no order: "
+            "name the columns to order by"
+        )
+    if known is None and asked is not None:
+        raise DefinitionError("asked= needs known=, the column of arrival times")
+    if lateness is not None:
+        raise DefinitionError(
+            "lateness= with at= works in process only, since it depends on all events in order of "
+            "arrival: drop late events first"
+        )
+    if known is not None:
+        require_known(definition, known, asked)
+    if getattr(at, "isStreaming", None) is not False:
+        got = "a stream" if hasattr(at, "isStreaming") else type(at).__name__
+        raise DefinitionError(f"at= must be a batch DataFrame of Spark, as the events, got {got}")
+    return _united(definition, data, at, types, known, asked)
+
+
+def explain_questions(
+    definition: Rolling,
+    data: DataFrame,
+    at: DataFrame,
+    *,
+    known: str | None = None,
+    asked: str | None = None,
+    lateness: Any = None,
+    partitions: int | None = None,
+    types: Mapping[str, Any] | None = None,
+    skew: Any = "auto",
+) -> list[str]:
+    """Explain how questions would be answered, in lines; this starts no job."""
+    both = _checked(definition, data, at, known, asked, lateness, types)
+    size = size_of(data).plus(size_of(at))
+    cuts = _can_cut(definition)
+    together = "events and questions are sent together"
+    if not both.keys:
+        chunks = size.chunks(partitions) if cuts else 1
+        if chunks == 1:
+            return [f"{together} to one partition: no key"]
+        return [f"{together}, no key: {chunks} chunks of time, 2 scans of both"]
+    adaptive = size.adaptive and partitions is None
+    count = size.partitions(partitions)
+    into = "as many partitions as adaptive execution chooses" if adaptive else f"{count} partitions"
+    lines = [f"{together} by {', '.join(definition.by)} into {into}"]
+    hot = share_of(skew, size.nbytes)
+    if hot is not None and count > 1 and cuts and not size.too_small(partitions):
+        lines.append(f"keys with more than {hot[0]:.1%} of the rows are cut into chunks of time")
+    return lines
 
 
 def _can_cut(definition: Rolling) -> bool:

@@ -87,8 +87,10 @@ class Size:
         `spark.sql.shuffle.partitions`.
         """
         if asked is not None:
-            if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-                raise DefinitionError(f"partitions must be an integer of at least 1, got {asked!r}")
+            if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked < 1 << 31:
+                raise DefinitionError(
+                    f"partitions must be an integer from 1 to 2**31 - 1, got {asked!r}"
+                )
             return asked
         if self.nbytes is None:
             return max(self.cores, min(self.most, self.inputs or self.most))

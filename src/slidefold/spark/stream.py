@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from os import PathLike
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +25,7 @@ from slidefold.live.engine import Engine
 from slidefold.live.revisions import REVISION
 from slidefold.spark.bucket import Counts
 from slidefold.spark.cache import BUDGET
-from slidefold.spark.checkpoint import require_checkpoint_of
+from slidefold.spark.checkpoint import folder_of, require_checkpoint_of
 from slidefold.spark.labels import label
 from slidefold.spark.packing import LABEL, NEWEST, PACKED, PACKET, Pack, Unpack
 from slidefold.spark.processor import LATE, OUTPUT, REASON, BucketProcessor, Job
@@ -59,7 +60,7 @@ def run_stream(
     initial: DataFrame | None = None,
     after: Any = None,
     types: Mapping[str, Any] | None = None,
-    checkpoint: str | None = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> DataFrame:
     """Run a definition over a streaming DataFrame, and return a streaming DataFrame.
 
@@ -77,11 +78,13 @@ def run_stream(
     """
     given = arrow_schema(data.schema)
     count = bucket_count(definition, buckets)
+    if not isinstance(metrics, str) or not metrics:
+        raise DefinitionError(f"metrics must be a name, got {metrics!r}")
     job = job_of(definition, given, count, emit, id, late, cache_bytes, types)
     _require_watermark(data, definition.on)
     require_stream_settings(data.sparkSession, count)
     if checkpoint is not None:
-        require_checkpoint_of(job.about, checkpoint, data.sparkSession)
+        require_checkpoint_of(job.about, folder_of(checkpoint), data.sparkSession)
     result = job.result
     packed = _packed(definition, data, given, count)
     past = None
@@ -117,8 +120,10 @@ def _history(
 
     That time is `after`, and by default the newest one of the rows.
     """
-    if initial.isStreaming:
-        raise ValueTypeError("initial must be a batch DataFrame, got a streaming one")
+    if getattr(initial, "isStreaming", None) is not False:
+        streams = hasattr(initial, "isStreaming")
+        got = "a streaming one" if streams else type(initial).__name__
+        raise ValueTypeError(f"initial must be a batch DataFrame, got {got}")
     missing = next((name for name in data.columns if name not in initial.columns), None)
     if missing is not None:
         raise ColumnError(f"the stream has the column {missing!r}, but initial does not")
@@ -163,6 +168,10 @@ def job_of(
             "order='input' does not work in a stream: name the columns to order by"
         )
     _require_one_of("late", late, _LATE)
+    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int) or cache_bytes < 0:
+        raise DefinitionError(f"cache_bytes must be an integer of at least 0, got {cache_bytes!r}")
+    if not isinstance(id, str | Sequence):
+        raise DefinitionError(f"id must be a name or a list of names, got {id!r}")
     ids = (id,) if isinstance(id, str) else tuple(id)
     # Raise the engine's errors here, on the driver, instead of in a worker.
     engine = Engine(definition, schema, emit, ids)

@@ -60,6 +60,10 @@ def result_schema(
     a job starts. `types` gives the types that such a run cannot find: those of results that are
     Python objects. `results` is the schema of such a run, if it was made already.
     """
+    if types is not None and not isinstance(types, Mapping):
+        raise DefinitionError(
+            f'types must be a dict of Spark types such as {{"word": "string"}}, got {types!r}'
+        )
     declared = {name: _declared_type(name, given) for name, given in (types or {}).items()}
     unknown = next((name for name in declared if name not in definition.columns), None)
     if unknown is not None:
