@@ -84,7 +84,8 @@ def verdicts() -> str:
     lines = ["| figure | what the paper found | here | run |", "|---|---|---|---|"]
     for result in rows:
         assert result.header is not None
-        run = f"{result.header['size']}, {result.header['date'][:10]}"
+        taken = max(1, round(record.minutes(result.figure.name, PAPERS)))
+        run = f"{result.header['size']}, {result.header['date'][:10]}, {taken} min"
         cells = (result.title, result.figure.found, result.verdict, run)
         lines.append(f"| {' | '.join(escaped(cell) for cell in cells)} |")
     missing = [result.figure.name for result in results if not result.rows]
