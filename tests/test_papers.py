@@ -178,7 +178,8 @@ def test_the_billion_is_refused_where_memory_is_missing(
     out = capsys.readouterr().out
     assert "not run: it needs 22.6 GB of memory, and 8.0 GB are available" in out
     monkeypatch.setattr(harness, "available_memory", lambda: 64_000_000_000)
-    assert FIGURES["bulk.billion"].missing(Context("full")) is None
+    assert FIGURES["bulk.billion"].missing(Context("full", named=True)) is None
+    assert "only with --only" in (FIGURES["bulk.billion"].missing(Context("full")) or "")
 
 
 def test_the_available_memory_is_known() -> None:
