@@ -52,9 +52,11 @@ CHARTS = {
 
 
 def chart(name: str) -> str | None:
-    """Return one chart as a picture, or None if its figure is not recorded."""
+    """Return one chart as a picture, or None if not all of its figure is recorded."""
     chosen = CHARTS[name]
-    _, rows = record.load(chosen.figure, PAPERS)
+    header, rows = record.load(chosen.figure, PAPERS)
+    if header is None or record.unfinished(header, rows) is not None:
+        return None
     lines = {}
     for side in chosen.sides:
         points = [
