@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.papers import progress, record
 from benchmarks.papers.progress import Progress
+from tools.docs import papers
 
 
 def test_the_time_left_follows_the_work_not_the_number_of_figures(
@@ -50,3 +51,18 @@ def test_the_work_of_a_figure_is_what_its_record_took(tmp_path: Path) -> None:
     assert record.minutes("daba.fig9", tmp_path) == 2.0
     path.write_text("".join(json.dumps(line) + "\n" for line in lines[:-1]))
     assert record.minutes("daba.fig9", tmp_path) == 1.0, "an unfinished record does not count"
+
+
+def test_a_chart_needs_all_of_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(papers, "PAPERS", tmp_path)
+    assert papers.region("slides") == "Not recorded yet: `make papers` measures it."
+    rows = [
+        {"cell": str(x), "of": 1, "part": "range", "side": "sba", "x": x, "ns": 2.0 + x}
+        for x in (8, 16)
+    ]
+    path = record.path_of("pba.fig4", tmp_path)
+    lines = [{"figure": "pba.fig4", "cells": 2}, *rows]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert list(papers.pictures()) == ["papers-slides"], "the others are not recorded"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines[:-1]))
+    assert papers.pictures() == {}, "a run was interrupted"
