@@ -145,6 +145,12 @@ def test_the_windows_of_spark_itself_are_full(size: Size) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--only", "daba.fig9"], ["--only", "daba"]])
+def test_only_the_full_run_plans_thousands_of_copies_per_row() -> None:
+    assert not spark.plannable(Context("default"), 2**13)
+    assert spark.plannable(Context("default"), 2**10)
+    assert spark.plannable(Context("full"), 2**13)
+
+
 def test_an_interrupt_is_one_sentence(
     tmp_path: Path,
     arguments: list[str],
