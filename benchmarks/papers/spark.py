@@ -132,8 +132,8 @@ def bearable(context: Context, copies: int, *, window: int = 1, keys: int = KEYS
 def plannable(context: Context, copies: int) -> bool:
     """Say whether Spark's own sliding windows can be measured in a short time.
 
-    Its plan has one projection per copy of a row. Of 8,192 it generates 340,000 lines of Java, which
-    do not compile, and it goes on without them after minutes: that is left to the full run.
+    Its plan has one projection per copy of a row. Of 8,192 it generates 340,000 lines of Java,
+    which do not compile, and goes on without them after minutes: that is left to the full run.
     """
     return context.size == "full" or copies <= 2**10
 
