@@ -145,12 +145,6 @@ def test_the_windows_of_spark_itself_are_full(size: Size) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--only", "daba.fig9"], ["--only", "daba"]])
-def test_only_the_full_run_plans_thousands_of_copies_per_row() -> None:
-    assert not spark.plannable(Context("default"), 2**13)
-    assert spark.plannable(Context("default"), 2**10)
-    assert spark.plannable(Context("full"), 2**13)
-
-
 def test_an_interrupt_is_one_sentence(
     tmp_path: Path,
     arguments: list[str],
@@ -163,6 +157,12 @@ def test_an_interrupt_is_one_sentence(
     monkeypatch.setattr(record, "measure", interrupted)
     assert main([*arguments, "--quick", "--out", str(tmp_path)]) == 130
     assert "the same command goes on where it stopped" in capsys.readouterr().err
+
+
+def test_only_the_full_run_plans_thousands_of_copies_per_row() -> None:
+    assert not spark.plannable(Context("default"), 2**13)
+    assert spark.plannable(Context("default"), 2**10)
+    assert spark.plannable(Context("full"), 2**13)
 
 
 def test_a_wrong_data_file_is_one_sentence(
