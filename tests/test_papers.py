@@ -161,7 +161,7 @@ def test_an_interrupt_is_one_sentence(
 
 def test_only_the_full_run_plans_thousands_of_copies_per_row() -> None:
     assert not spark.plannable(Context("default"), 2**13)
-    assert spark.plannable(Context("default"), 2**10)
+    assert spark.plannable(Context("default"), 2**7)
     assert spark.plannable(Context("full"), 2**13)
 
 
