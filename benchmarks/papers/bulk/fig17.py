@@ -36,5 +36,5 @@ FIGURE = Figure(
     partial(spark.charts, x="m", label="rows that leave at once, m"),
     missing=spark.missing,
     remark="A window that slides by m seconds, with one row per second. Spark's own windows "
-    "begin at m = 64, except in a full run: finer ones take minutes to plan.",
+    "begin at m = 64, except in a full run: finer ones take minutes beside other work.",
 )

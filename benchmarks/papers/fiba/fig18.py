@@ -40,5 +40,5 @@ FIGURE = Figure(
     missing=spark.missing,
     remark="One row per second, windows of 2^13 seconds, 4 keys. Without slices, a result is "
     "computed for every row, whatever the slide. Spark's own windows begin at a slide of 64, "
-    "except in a full run: finer ones take minutes to plan.",
+    "except in a full run: finer ones take minutes beside other work.",
 )
