@@ -159,6 +159,12 @@ def test_an_interrupt_is_one_sentence(
     assert "the same command goes on where it stopped" in capsys.readouterr().err
 
 
+def test_only_the_full_run_plans_thousands_of_copies_per_row() -> None:
+    assert not spark.plannable(Context("default"), 2**13)
+    assert spark.plannable(Context("default"), 2**7)
+    assert spark.plannable(Context("full"), 2**13)
+
+
 def test_a_wrong_data_file_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,7 +184,8 @@ def test_the_billion_is_refused_where_memory_is_missing(
     out = capsys.readouterr().out
     assert "not run: it needs 22.6 GB of memory, and 8.0 GB are available" in out
     monkeypatch.setattr(harness, "available_memory", lambda: 64_000_000_000)
-    assert FIGURES["bulk.billion"].missing(Context("full")) is None
+    assert FIGURES["bulk.billion"].missing(Context("full", named=True)) is None
+    assert "only with --only" in (FIGURES["bulk.billion"].missing(Context("full")) or "")
 
 
 def test_the_available_memory_is_known() -> None:
@@ -314,6 +321,46 @@ def test_citi_bike_of_2018_and_newer(tmp_path: Path, monkeypatch: pytest.MonkeyP
     empty = write(tmp_path / "empty-citibike.csv", OLD)
     with pytest.raises(DataError, match="has no rows"):
         files.citi_bike([empty], 10)
+
+
+def test_odd_files_are_refused(tmp_path: Path) -> None:
+    twice = OLD.replace("bikeid", "starttime")
+    line = '61,"2018-08-01 00:00:07","2018-08-01 00:01:08",3162,"2018-08-01 00:00:07"\n'
+    latin = tmp_path / "latin-citibike.csv"
+    latin.write_bytes((OLD + line.replace("3162", "M\u00fcller")).encode("latin-1"))
+    for path, message in (
+        (write(tmp_path / "twice-citibike.csv", twice + line), "has starttime more than once"),
+        (latin, "latin-citibike.csv cannot be read"),
+        (write(tmp_path / "two-citibike.csv", OLD + line + OLD + line), "expected times such as"),
+        (write(tmp_path / "cut-citibike.csv", OLD + line + line[:9]), "cannot be read as a table"),
+    ):
+        with pytest.raises(DataError, match=message):
+            files.citi_bike([path], 10)
+    far = write(tmp_path / "debs2014.csv", "1,99999999999999999,5.5,1,1,0,0\n")
+    with pytest.raises(DataError, match="expected timestamps in seconds since 1970"):
+        files.debs_2014([far], 10)
+    cut = tmp_path / "debs2012.txt.gz"
+    cut.write_bytes(gzip.compress((machine_line(1.0, 1) + "\n").encode())[:-20])
+    with pytest.raises(DataError, match=r"debs2012\.txt\.gz cannot be read"):
+        files.debs_2012([cut], 10)
+
+
+def test_only_files_that_were_read_are_named(tmp_path: Path) -> None:
+    line = '61,"2018-08-01 00:00:07","2018-08-01 00:01:08",3162,1\n'
+    paths = [write(tmp_path / f"{name}-citibike.csv", OLD + line) for name in "ab"]
+    assert files.citi_bike(paths, 1).source == "data: a-citibike.csv"
+
+
+def test_a_folder_is_checked_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--only", "reactive.table4", "--quick", "--data", str(tmp_path), "--out"]
+    assert main([*words, str(tmp_path / "out")]) == 2
+    assert "has no file named debs2012*.txt*, *citibike*.csv*" in capsys.readouterr().err
+    write(tmp_path / "debs2014.csv", "1,2,3\n")
+    assert main([*words, str(tmp_path / "out")]) == 2
+    assert "error: debs2014.csv: expected the fields id" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists(), "nothing is measured"
 
 
 def test_too_few_rows_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

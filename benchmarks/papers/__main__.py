@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from benchmarks.papers import FIGURES, record, report
-from benchmarks.papers.data import DataError
+from benchmarks.papers.data import DataError, check_folder
 from benchmarks.papers.figure import Context, Figure, Size
 from benchmarks.papers.progress import Progress
 
@@ -42,14 +42,19 @@ def chosen_figures(names: Sequence[str]) -> list[Figure]:
 
 def run(figures: Sequence[Figure], context: Context, out: Path) -> None:
     """Measure the figures one after another."""
-    with Progress(len(figures)) as progress:
-        for number, figure in enumerate(figures):
-            reason = figure.missing(context)
-            if reason is not None:
-                print(f"{figure.name}: not run: {reason}", flush=True)
-                continue
+    wanted = []
+    for figure in figures:
+        reason = figure.missing(context)
+        if reason is not None:
+            print(f"{figure.name}: not run: {reason}", flush=True)
+        else:
+            wanted.append(figure)
+    # What the recorded run took tells how the work of any size is distributed.
+    work = {figure.name: record.minutes(figure.name, RESULTS) for figure in wanted}
+    with Progress(work) as bar:
+        for figure in wanted:
             for cells in record.measure(figure, context, out):
-                progress.show(figure.name, number, cells)
+                bar.show(figure.name, cells)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not chosen.report:
         harness.warn_if_busy()
         try:
+            if context.data is not None:
+                check_folder(context.data)
             run(figures, context, out)
         except KeyboardInterrupt:
             print("interrupted; the same command goes on where it stopped", file=sys.stderr)

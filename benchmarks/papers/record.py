@@ -66,6 +66,15 @@ def load(figure: str, out: Path) -> tuple[Row | None, list[Row]]:
     return lines[0], [row for row in rows if counts[row["cell"]] == row["of"]]
 
 
+def minutes(figure: str, out: Path) -> float:
+    """Return how long a figure took, or 1 if all of it is not recorded."""
+    header, rows = load(figure, out)
+    if header is None or not rows or unfinished(header, rows) is not None:
+        return 1.0
+    taken = {row["cell"]: float(row["seconds"]) for row in rows}
+    return max(sum(taken.values()), 1.0) / 60
+
+
 def unfinished(header: Row, rows: list[Row]) -> str | None:
     """Say how much of a record is measured, or return None if all of it is."""
     done = len({row["cell"] for row in rows})
@@ -110,8 +119,10 @@ def _measured(cell: Cell) -> list[Row]:
 
 def _write(path: Path, rows: list[Row], *, anew: bool = False) -> None:
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    if anew:
-        path.write_text(text, encoding="utf-8")
+    if anew:  # in one step, so that no interrupt loses what is measured
+        new = path.with_name(f"{path.name}.new")
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
         return
     with path.open("a", encoding="utf-8") as file:
         file.write(text)

@@ -52,9 +52,11 @@ CHARTS = {
 
 
 def chart(name: str) -> str | None:
-    """Return one chart as a picture, or None if its figure is not recorded."""
+    """Return one chart as a picture, or None if not all of its figure is recorded."""
     chosen = CHARTS[name]
-    _, rows = record.load(chosen.figure, PAPERS)
+    header, rows = record.load(chosen.figure, PAPERS)
+    if header is None or record.unfinished(header, rows) is not None:
+        return None
     lines = {}
     for side in chosen.sides:
         points = [
@@ -84,7 +86,8 @@ def verdicts() -> str:
     lines = ["| figure | what the paper found | here | run |", "|---|---|---|---|"]
     for result in rows:
         assert result.header is not None
-        run = f"{result.header['size']}, {result.header['date'][:10]}"
+        taken = max(1, round(record.minutes(result.figure.name, PAPERS)))
+        run = f"{result.header['size']}, {result.header['date'][:10]}, {taken} min"
         cells = (result.title, result.figure.found, result.verdict, run)
         lines.append(f"| {' | '.join(escaped(cell) for cell in cells)} |")
     missing = [result.figure.name for result in results if not result.rows]

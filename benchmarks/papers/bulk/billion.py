@@ -82,7 +82,9 @@ def cells(context: Context) -> list[Cell]:
 
 
 def missing(context: Context) -> str | None:
-    """Say that the memory of this machine is too small, or return None."""
+    """Say that nobody asked for it, or that this machine has too little memory, or return None."""
+    if not context.named:
+        return "it runs only with --only bulk.billion"
     sums, geomeans, *_ = SIZES[context.size]
     needed = max(BYTES["sum"] * sums, BYTES["geomean"] * geomeans) + BESIDES
     available = harness.available_memory()

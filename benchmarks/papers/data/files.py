@@ -18,6 +18,7 @@ DEBS_2012 = (0, 2)
 DEBS_2012_FIELDS = 12
 # id, timestamp, value, property, plug, household, house
 DEBS_2014_FIELDS = ("id", "timestamp", "value", "property", "plug", "household", "house")
+LATEST = 10**10  # seconds since 1970, in the year 2286: larger ones are not in seconds
 LOAD = 1  # the property of a measurement of load; 0 is work
 # The names of time, end and station: 2018 and newer.
 CITI_BIKE = (
@@ -42,8 +43,11 @@ def _read(path: Path, rows: int, **options: Any) -> Any:
                     break
         return pa.Table.from_batches(batches, reader.schema).slice(0, rows)
     except (pa.ArrowInvalid, OSError) as error:
-        first = ascii(str(error).splitlines()[0])[1:-1]  # the file may hold anything
-        raise DataError(f"{path.name} cannot be read as a table: {first}") from error
+        raise DataError(f"{path.name} cannot be read as a table: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return ascii(str(error).splitlines()[0])[1:-1]  # the file may hold anything
 
 
 def _refuse_nulls(path: Path, column: Any, name: str) -> None:
@@ -89,11 +93,14 @@ def _each(paths: Sequence[Path], rows: int, load: Any) -> Events:
     for path in paths:
         left = rows - sum(map(len, parts))
         if left > 0:
-            part = load(path, left)
+            try:
+                part = load(path, left)
+            except pa.ArrowInvalid as error:  # such as text that is not UTF-8
+                raise DataError(f"{path.name} cannot be read: {_first_line(error)}") from error
             if not len(part):
                 raise DataError(f"{path.name} has no rows")
             parts.append(part)
-    return _joined(parts, f"data: {', '.join(path.name for path in paths)}")
+    return _joined(parts, f"data: {', '.join(path.name for path in paths[: len(parts)])}")
 
 
 def debs_2012(paths: Sequence[Path], rows: int) -> Events:
@@ -131,6 +138,8 @@ def debs_2014(paths: Sequence[Path], rows: int) -> Events:
             for name in ("timestamp", "property", "plug", "household", "house")
         }
         value = _number(path, table["value"], "value", pa.float64())
+        if (np.abs(whole["timestamp"]) > LATEST).any():
+            raise DataError(f"{path.name}: expected timestamps in seconds since 1970")
         kept = np.flatnonzero(whole["property"] == LOAD)[:count]
         if not len(kept):
             raise DataError(f"{path.name} has no loads, which are the rows of property {LOAD}")
@@ -153,6 +162,9 @@ def citi_bike(paths: Sequence[Path], rows: int) -> Events:
                 f"{path.name}: expected a header with {', '.join(CITI_BIKE[0])} (2018) or "
                 f"{', '.join(CITI_BIKE[1])} (newer), got {', '.join(table.column_names)}"
             )
+        twice = [name for name in names if table.column_names.count(name) > 1]
+        if twice:
+            raise DataError(f"{path.name}: the header has {twice[0]} more than once")
         started, ended = (
             _times(path, table[name], name, "2018-08-01 00:00:07.3210") for name in names[:2]
         )
