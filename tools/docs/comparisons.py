@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
@@ -10,6 +11,7 @@ from statistics import median
 from benchmarks.goals import ratios
 from benchmarks.harness import RESULTS, Row, load, shown
 from tools.docs.svg import Drawing
+from tools.docs.words import wrapped
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,18 @@ def losses() -> list[tuple[str, str, str, float]]:
     return found
 
 
+def losses_sentence(link: str) -> str:
+    """Tell how often and who is faster than slidefold; the table shows chosen work only."""
+    found = losses()
+    sides = Counter(side for _, side, _, _ in found)
+    words = ", ".join(f"{side} in {n}" for side, n in sides.most_common())
+    return wrapped(
+        f"The worst case is that of the work in the row. Of {compared():,} measured cases, with "
+        f"more operators and windows, another side is faster in "
+        f"[{len(found):,}]({link}#where-others-are-faster): {words}."
+    )
+
+
 def case(row: Row, keys: tuple[str, ...]) -> str:
     """Describe what was measured: "5% late, sum, 1,000 keys, window of 1,000"."""
     words = {"keys": "{:,} keys", "window": "window of {:,}", "frame": "frames of {:,} rows"}
@@ -211,7 +225,7 @@ def speed_chart(colours: Colours) -> str:
         return LEFT + WIDE * (math.log10(ratio) - low) / (high - low)
 
     picture.text(16, 24, title, size=16, bold=True, fill=colours.text)
-    picture.text(16, 46, "bar: all measured cases; dot: median", size=14, fill=colours.faint)
+    picture.text(16, 46, "bar: worst to best case; dot: median", size=14, fill=colours.faint)
     bottom = TOP + STEP * len(chosen)
     for tick in (0.1, 1, 10, 100, 1000, 10_000):
         if low <= math.log10(tick) <= high:
