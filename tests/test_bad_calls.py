@@ -229,3 +229,15 @@ class TestExtras:
         window.insert("a")
         with unchanged(window), refused(ValueTypeError, "bulk_evict", repr(wrong)):
             window.bulk_evict(wrong)
+
+
+class Unreadable:
+    """An object that looks like a table, and fails without a message."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        raise TypeError
+
+
+def test_an_error_without_a_message_is_named_by_its_class() -> None:
+    with pytest.raises(ValueTypeError, match="the data is not a table: TypeError"):
+        sf.rolling(on="t", n=sf.count().over(3)).run(Unreadable())

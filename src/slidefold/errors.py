@@ -16,6 +16,15 @@ def nearest(word: object, known: abc.Iterable[object], written: str = "{!r}") ->
     return f"; did you mean {written.format(near[0])}?" if near else ""
 
 
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of a message; the name of the error's class if it has no message.
+
+    >>> first_line(ValueError("bad\nmore")), first_line(ValueError())
+    ('bad', 'ValueError')
+    """
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 class SlidefoldError(Exception):
     """Base class of all errors that slidefold raises on purpose."""
 

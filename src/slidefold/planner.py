@@ -301,7 +301,7 @@ def plan_leaf(leaf: Leaf, kinds: Sequence[Any] | None, *, by_frame: bool = True)
     else:
         require_algorithm(asked)
     typed = operator if kinds is None else typed_operator(operator, kinds)
-    native = "python" if _calls_python(typed) else "frames"
+    native = "python" if typed.calls_python else "frames"
     # An operator that needs only the bounds of a window runs without an algorithm, even if one was
     # requested.
     if record.algorithm and (asked is None or record.algorithm in ("bounds", ORDER_ALGORITHM)):
@@ -359,10 +359,6 @@ def _has_order(kind: Any) -> bool:
     """Tell whether values of a type convert to numbers of the same order."""
     number = _is_number(kind) or pa.types.is_uint64(kind) or pa.types.is_boolean(kind)
     return bool(number or _is_time(kind))
-
-
-def _calls_python(operator: Operator) -> bool:
-    return isinstance(operator, UserOperator) and not operator.compiled
 
 
 def _in_words(operator: Operator) -> str:

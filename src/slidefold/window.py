@@ -20,6 +20,7 @@ from slidefold.state import (
     length_header,
     operator_header,
     require_options,
+    restore,
     saving,
     window_from,
     window_header,
@@ -114,7 +115,7 @@ class Window(_native.WindowCore):
         or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
         not the state of this class.
         """
-        return saving.from_bytes(cls, data, operator, operators)
+        return restore(cls, data, operator, operators)
 
     def _twin(self) -> Self:
         twin = type(self).__new__(type(self))

@@ -15,7 +15,10 @@ from textwrap import dedent
 
 import pyarrow.parquet
 import pytest
+import typer
 
+from slidefold.cli.guard import STOPPED, guarded
+from slidefold.cli.output import Output
 from slidefold.definition.files import _COLUMN_KEYS, _FORMULA_KEYS, _KEYS, read
 from slidefold.pipeline.settings import read_sink, read_source, read_stream
 from slidefold.pipeline.tables import Mistakes, Table
@@ -241,3 +244,21 @@ def test_the_help_of_run_has_every_key(tmp_path: Path) -> None:
     done = slidefold(tmp_path, "run", "--help", COLUMNS="80")
     for line in file.splitlines():
         assert line.split("#")[0].strip() in done.out, line
+
+
+def test_a_signal_in_a_destructor_is_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python ignores errors there, so that the command would go on for ever."""
+
+    class Stopped:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    def work() -> None:
+        with guarded(Output(False)):
+            Stopped()
+            time.sleep(10)
+
+    with pytest.raises(typer.Exit) as error:
+        work()
+    assert error.value.exit_code == STOPPED
+    assert "stopped" in capsys.readouterr().err

@@ -10,36 +10,10 @@ import pytest
 
 import slidefold as sf
 from tests.support.arrivals import assert_rows
+from tests.support.trapped import Trap, Trapped
 
 T = sf.time
 SCHEMA = pa.schema({"id": pa.int64(), "t": pa.int64(), "k": pa.string(), "x": pa.int64()})
-
-
-class Trap:
-    """Raises when it is told to."""
-
-    armed = 0
-
-
-@sf.operator(commutative=False)
-class Trapped(sf.Fold):
-    """Joins values, and fails at the n-th combine after it was armed."""
-
-    @staticmethod
-    def lift(x: int) -> tuple[int, ...]:
-        return (x,)
-
-    @staticmethod
-    def combine(older: tuple[int, ...], newer: tuple[int, ...]) -> tuple[int, ...]:
-        if Trap.armed:
-            Trap.armed -= 1
-            if Trap.armed == 0:
-                raise RuntimeError("the trap")
-        return (older + newer)[-5:]
-
-    @staticmethod
-    def lower(state: tuple[int, ...]) -> list[int]:
-        return list(state)
 
 
 DEFINITION = sf.rolling(

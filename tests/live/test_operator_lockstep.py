@@ -17,6 +17,7 @@ import pytest
 import slidefold as sf
 from tests.matrix.cases import CASES, Case
 from tests.support.arrivals import WINDOWS
+from tests.support.trapped import Trap, Trapped
 
 SCHEMA = pa.schema(
     {
@@ -37,32 +38,6 @@ CHOICES: dict[str, Any] = {
     **MORE,
 }
 EMITS = ("final", "arrival", "revise", "change", "every")
-
-
-class Trap:
-    """Fails at the n-th combine after it was armed."""
-
-    armed = 0
-
-
-@sf.operator(commutative=False)
-class Trapped(sf.Fold):
-    """Keeps the last three values."""
-
-    @staticmethod
-    def lift(x: int) -> tuple[int, ...]:
-        return (x,)
-
-    @staticmethod
-    def combine(older: tuple[int, ...], newer: tuple[int, ...]) -> tuple[int, ...]:
-        Trap.armed -= 1
-        if Trap.armed == 0:
-            raise RuntimeError("the trap")
-        return (older + newer)[-3:]
-
-    @staticmethod
-    def lower(state: tuple[int, ...]) -> list[int]:
-        return list(state)
 
 
 def values(rng: random.Random, kind: Any) -> Any:

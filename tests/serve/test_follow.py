@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -210,3 +212,34 @@ def test_turns_are_in_order() -> None:
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 4]
+
+
+def test_a_service_that_follows_files_stops_without_a_trace(tmp_path: Path) -> None:
+    """Its follower is gone before Python ends, and holds nothing then."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "p.toml").write_text(FILES)
+    (tmp_path / "in" / "a.json").write_text(lines(events(random.Random(1), 300)))
+    command = [sys.executable, "-m", "slidefold.cli", "serve", "p.toml", "--socket", "sock"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("serving")
+    process.terminate()
+    assert process.communicate(timeout=20) == ("", "")
+    assert process.returncode == 0
+
+
+def test_a_follower_ends_with_a_service_that_takes_no_more(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "p.toml").write_text(FILES)
+    (tmp_path / "in" / "a.json").write_text(lines(events(random.Random(1), 30)))
+    loaded = load(tmp_path / "p.toml", writes=False, serves=True)
+    service, stop = Service(settings_of(loaded)), threading.Event()
+    thread = following.follow(loaded, service, stop)
+    service.close()
+    (tmp_path / "in" / "b.json").write_text(lines(events(random.Random(1), 30)))
+    time.sleep(1.5)  # it tries to hand them over
+    stop.set()
+    thread.join(5)
+    assert not thread.is_alive()

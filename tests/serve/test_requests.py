@@ -182,6 +182,68 @@ def test_the_document_describes_every_path(place: str) -> None:
     assert schemas["Question"]["required"] == ["card"]
 
 
+def test_decimals_are_read_by_their_digits() -> None:
+    schema = pa.schema({"x": pa.decimal128(12, 2)})
+    read = partial(table_of, schema=schema, needed=frozenset("x"))
+    given = ["1.10", 1.1, 7, "-0.5", 1e3, None]
+    for rows in ([{"x": value} for value in given], [{"x": 2.5}]):
+        found = read(rows)["x"].to_pylist()
+        assert found == [None if r["x"] is None else Decimal(str(r["x"])) for r in rows]
+    for wrong in ("1.123", 1.123, "abc", "NaN", float("nan"), True, [1], 10**20):
+        with pytest.raises(ValueTypeError, match=r"'x' must be .*decimal128") as error:
+            read([{"x": 1}, {"x": wrong}])
+        assert error.value.row == 1
+
+
+def test_whole_numbers_of_any_size_are_doubles() -> None:
+    schema = pa.schema({"x": pa.float64()})
+    for value in (2**53 + 1, -(2**63), 2**70, 10**300):
+        rows = [{"x": value}, {"x": 0.5}, {"x": None}]
+        assert table_of(rows, schema, frozenset())["x"].to_pylist() == [float(value), 0.5, None]
+    with pytest.raises(ValueTypeError, match="must be double"):
+        table_of({"x": 10**400}, schema, frozenset())
+    with pytest.raises(ValueTypeError, match="must be float, got 1e"):  # it would be infinite
+        table_of({"x": 1e300}, pa.schema({"x": pa.float32()}), frozenset())
+
+
+def test_tables_are_read_as_strictly_as_json() -> None:
+    second = pa.timestamp("s", "UTC")
+    ok = [
+        (pa.array([2], pa.int8()), pa.int64()),
+        (pa.array([2.0]), pa.int16()),
+        (pa.array([2**60]), pa.float32()),
+        (pa.array([1.1]), pa.decimal128(12, 2)),
+        (pa.array(["a"]).dictionary_encode(), pa.string()),
+        (pa.array(["a"], pa.large_string()), pa.string()),
+        (pa.nulls(1), pa.string()),
+        (pa.array([5]), second),
+        (pa.array([5], pa.timestamp("s", "Europe/Berlin")), second),
+        (pa.array([date(2026, 1, 2)], pa.date64()), pa.date32()),
+    ]
+    for values, kind in ok:
+        found = table_of(pa.table({"x": values}), pa.schema({"x": kind}), frozenset())
+        assert found["x"].to_pylist()[0] == values.cast(kind, safe=False)[0].as_py()
+    wrong = [
+        (pa.array(["2.5"]), pa.float64()),
+        (pa.array(["true"]), pa.bool_()),
+        (pa.array([2]), pa.bool_()),
+        (pa.array([True]), pa.int64()),
+        (pa.array([5]), pa.string()),
+        (pa.array(["2026-01-01"]), pa.date32()),
+        (pa.array([5], pa.timestamp("s")), second),
+        (pa.array([5], second), pa.timestamp("s")),
+        (pa.array([70_000]), pa.int16()),
+        (pa.array([1.5]), pa.int64()),
+        (pa.array([None, 1.234]), pa.decimal128(12, 2)),
+        (pa.array([None, float("nan")]), pa.float64()),
+        (pa.array([None, 1e300]), pa.float32()),
+    ]
+    for values, kind in wrong:
+        with pytest.raises(ValueTypeError, match="the column 'x' must be") as error:
+            table_of(pa.table({"x": values}), pa.schema({"x": kind}), frozenset())
+        assert error.value.row == (1 if len(values) == 2 else None)
+
+
 def test_places_where_nobody_can_listen(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(PIPELINE)
     run = partial(serve, tmp_path / "p.toml", state=tmp_path / "state")
@@ -236,6 +298,15 @@ def test_a_time_without_a_zone_is_refused_with_an_example() -> None:
         schema = pa.schema({"t": pa.timestamp("us", zone)})
         with pytest.raises(ValueTypeError, match=f"such as '2026-01-31T{example}, got '{given}'"):
             table_of({"t": given}, schema, frozenset("t"))
+
+
+def test_times_as_numbers_are_whole() -> None:
+    for kind in (pa.timestamp("us", "UTC"), pa.date32()):
+        read = partial(table_of, schema=pa.schema({"t": kind}), needed=frozenset("t"))
+        assert read({"t": 5.0}) == read({"t": 5})
+        for wrong in (1.5, float("nan"), float("inf"), 1e300, True):
+            with pytest.raises(ValueTypeError, match="the field 't' must be"):
+                read([{"t": wrong}])
 
 
 def test_the_requests_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

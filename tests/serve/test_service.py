@@ -16,8 +16,8 @@ from slidefold.errors import DataError, DefinitionError, SlidefoldError, StateEr
 from slidefold.serve import Client
 from slidefold.serve import service as services
 from slidefold.serve.app import make_app
-from slidefold.serve.rows import ARROW, arrow_bytes
-from slidefold.serve.service import Service
+from slidefold.serve.rows import ARROW, arrow_bytes, table_of
+from slidefold.serve.service import Service, Settings
 from tests.serve.support import FEATURES, SCHEMA, called, events, serving, settings, until
 
 
@@ -173,3 +173,15 @@ def test_snapshots_of_killed_services_are_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("snapshot-*"))) == 2
     assert again.ask({"card": "a"})["n"] == 4
     again.close()
+
+
+def test_the_newest_time_is_one_that_may_be_asked_for() -> None:
+    for kind, given in ((pa.timestamp("us", "UTC"), "2026-03-01T10:00:00Z"), (pa.int64(), 5)):
+        schema = pa.schema({"t": kind, "k": pa.string()})
+        service = Service(Settings(sf.rolling(on="t", by="k", n=sf.count().over(3)), schema, 0))
+        service.submit({"t": given, "k": "a"}).result()
+        newest = service.status()["newest"]
+        assert newest == ("5" if given == 5 else "2026-03-01T10:00:00.000000Z")
+        asked = table_of({"t": given if given == 5 else newest, "k": "a"}, schema, frozenset("tk"))
+        assert service.ask(asked)["n"].to_pylist() == [1]
+        service.close()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from slidefold import _native
 from slidefold.definition.operators import Operator, require_events
-from slidefold.state import Operators, operator_header, require_options, saving
+from slidefold.state import Operators, operator_header, require_options, restore, saving
 
 # The limit for structures that allocate their full size at once: 32 GiB with the smallest states.
 MOST_SLOTS = 2**31
@@ -53,7 +53,7 @@ class Algorithm(_native.Aggregator):
         or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
         not the state of this class.
         """
-        return saving.from_bytes(cls, data, operator, operators)
+        return restore(cls, data, operator, operators)
 
     def _twin(self) -> Self:
         twin = type(self).__new__(type(self))

@@ -9,7 +9,15 @@ from slidefold import _native
 from slidefold.algorithms.base import MOST_SLOTS
 from slidefold.definition.operators import Operator, require_events
 from slidefold.errors import WindowError
-from slidefold.state import Operators, field, operator_header, require_options, require_room, saving
+from slidefold.state import (
+    Operators,
+    field,
+    operator_header,
+    require_options,
+    require_room,
+    restore,
+    saving,
+)
 
 _WINDOW = {"range": int, "slide": int, "chunk": int, "counted": bool}
 _ROWS = {**_WINDOW, "checked": bool}
@@ -137,7 +145,7 @@ class Boundary(_native.BoundaryCore):
         or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
         not the state of this class.
         """
-        return saving.from_bytes(cls, data, operator, operators)
+        return restore(cls, data, operator, operators)
 
     def _twin(self) -> Self:
         twin = type(self).__new__(type(self))

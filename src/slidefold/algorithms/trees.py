@@ -11,7 +11,7 @@ from slidefold import _native
 from slidefold.algorithms.base import whole
 from slidefold.definition.operators import Operator, require_events
 from slidefold.errors import CapacityError, ValueTypeError, WindowError
-from slidefold.state import Operators, operator_header, require_options, saving
+from slidefold.state import Operators, operator_header, require_options, restore, saving
 
 MAX_ARITY = 1024
 
@@ -124,7 +124,7 @@ class Tree(_native.TreeCore):
         or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
         not the state of this class.
         """
-        return saving.from_bytes(cls, data, operator, operators)
+        return restore(cls, data, operator, operators)
 
     def _twin(self) -> Self:
         twin = type(self).__new__(type(self))

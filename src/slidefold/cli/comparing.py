@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 from slidefold.columns.grouping import sort_table
 from slidefold.definition.rolling import Rolling
 from slidefold.definition.windows import rows as rows_window
-from slidefold.errors import DataError
+from slidefold.errors import DataError, first_line
+
+_SHOWN = 20  # rows of a window
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def _cast(table: Any, schema: Any) -> Any:
     try:
         return table.cast(pa.schema([field.with_nullable(True) for field in schema]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise DataError(f"the result types differ: {str(error).splitlines()[0]}") from None
+        raise DataError(f"the result types differ: {first_line(error)}") from None
 
 
 def _sorted(table: Any, names: Sequence[str], columns: Sequence[str]) -> Any:
@@ -142,7 +144,7 @@ def agree(left: Any, right: Any, tolerance: float) -> bool:
     return bool(left == right)
 
 
-def window_rows(definition: Rolling, table: Any, difference: Difference, limit: int = 20) -> Any:
+def window_rows(definition: Rolling, table: Any, difference: Difference) -> Any:
     """Return the input rows in the window of the row that differs, newest last."""
     by = {name: difference.row.get(name) for name in definition.by}
     mask = np.ones(len(table), np.bool_)
@@ -154,7 +156,7 @@ def window_rows(definition: Rolling, table: Any, difference: Difference, limit: 
         start, end = difference.row.get("window_start"), difference.row.get("window_end")
         times = mine[definition.on]
         kept = pc.and_(pc.greater_equal(times, start), pc.less_equal(times, end))
-        return mine.filter(kept).sort_by(definition.on).slice(0, limit)
+        return mine.filter(kept).sort_by(definition.on).slice(0, _SHOWN)
     ordered = sort_table(mine, definition.on, definition.by, definition.ties)
     order = np.arange(len(mine)) if ordered.order is None else ordered.order
     overs = definition.overs
@@ -172,5 +174,5 @@ def window_rows(definition: Rolling, table: Any, difference: Difference, limit: 
     )
     if at is None:
         return mine.slice(0, 0)
-    first = max(int(lo[at]), int(hi[at]) - limit)
+    first = max(int(lo[at]), int(hi[at]) - _SHOWN)
     return mine.take(pa.array(order[first : int(hi[at])]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,7 +26,16 @@ def guarded(out: Output) -> Iterator[None]:
         received.append(number)
         raise KeyboardInterrupt
 
+    def ignored(error: Any) -> None:
+        """Send the signal again: Python drops errors in `__del__` and in callbacks of weakrefs."""
+        if received and issubclass(error.exc_type, KeyboardInterrupt):
+            main = threading.main_thread().ident
+            threading.Timer(0.05, signal.pthread_kill, (main, received[-1])).start()
+        else:
+            hook(error)
+
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook, sys.unraisablehook = sys.unraisablehook, ignored
     try:
         yield
     except PipelineError as error:
@@ -49,5 +59,6 @@ def guarded(out: Output) -> Iterator[None]:
         sys.stdout = None
         raise typer.Exit(FAILED) from None
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)

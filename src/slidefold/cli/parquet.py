@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from slidefold.errors import DataError, UsageError
+from slidefold.errors import DataError, UsageError, first_line
 
 
 def read_parquet(place: Path, kind: str) -> Any:
@@ -21,5 +21,6 @@ def read_parquet(place: Path, kind: str) -> Any:
     try:
         return pa.concat_tables([pq.read_table(file) for file in files])
     except (OSError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"the {kind} in {str(place)!r} cannot be read: {reason}") from None
+        raise DataError(
+            f"the {kind} in {str(place)!r} cannot be read: {first_line(error)}"
+        ) from None

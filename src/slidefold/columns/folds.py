@@ -297,8 +297,9 @@ def _bits(task: Task) -> Any:
 
 def _decayed(task: Task) -> Any:
     """Fold a decayed mean. The half-life is in seconds, whatever unit a column of times has."""
-    said = dict(task.operator.params)["half_life"]
-    if isinstance(said, str) and not is_temporal(plain(task.columns[1]).type):
+    if isinstance(dict(task.operator.params)["half_life"], str) and not is_temporal(
+        plain(task.columns[1]).type
+    ):
         raise task.wrong(1, "datetimes or durations beside a half_life that is a duration")
     values = read(task, 0)
     times, steps = in_units(task, 1)

@@ -24,7 +24,7 @@ from slidefold.columns.values import (
     steps_per_second,
     whole_numbers,
 )
-from slidefold.definition.operators import Operator, UserOperator
+from slidefold.definition.operators import Operator
 from slidefold.definition.windows.sorted_rows import Ints
 from slidefold.errors import DataError, ValueTypeError
 
@@ -47,8 +47,7 @@ class Task:
         if self.algorithm == "register_queues":
             ran("register_queues", self.algorithm)
             return _native.distinct_frames(operator, values, self.lo, self.hi)
-        calls_python = isinstance(operator, UserOperator) and not operator.compiled
-        ran("python" if calls_python else "frames", self.algorithm)
+        ran("python" if operator.calls_python else "frames", self.algorithm)
         return fold_frames(self.algorithm, operator, values, self.lo, self.hi, self.threads)
 
     @property

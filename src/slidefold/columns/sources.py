@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from slidefold.errors import DataError, ValueTypeError
+from slidefold.errors import DataError, ValueTypeError, first_line
 
 
 class Source(Protocol):
@@ -134,9 +134,8 @@ class PandasSource:
         try:
             return pa.Array.from_pandas(series)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            reason = str(error).splitlines()[0]
             raise ValueTypeError(
-                f"the column {name!r} cannot become an Arrow column: {reason}"
+                f"the column {name!r} cannot become an Arrow column: {first_line(error)}"
             ) from None
 
     @property
@@ -290,7 +289,7 @@ def _relation(given: Any, slidefold_result: Any) -> Any:
         return given.query("slidefold_input", "SELECT * FROM slidefold_result")
     except Exception as error:  # DuckDB's own, which is not imported here
         raise DataError(
-            f"DuckDB does not take the results: {str(error).splitlines()[0]}; give the relation as "
+            f"DuckDB does not take the results: {first_line(error)}; give the relation as "
             "an Arrow table, relation.to_arrow_table()"
         ) from None
 
@@ -342,7 +341,7 @@ def source_of(data: Any) -> Source:
         if hasattr(data, "__arrow_c_array__"):
             return BatchSource(pa.record_batch(data))
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-        raise ValueTypeError(f"the data is not a table: {str(error).splitlines()[0]}") from None
+        raise ValueTypeError(f"the data is not a table: {first_line(error)}") from None
     kind = f"{type(data).__module__}.{type(data).__name__}".removeprefix("builtins.")
     raise ValueTypeError(
         "the data is an Arrow table, batch or reader, a pandas or Polars frame, or has "

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidefold.columns.values import Array, is_temporal, plain, whole_numbers
 from slidefold.definition.operators import UserOperator
-from slidefold.errors import ValueTypeError
+from slidefold.errors import ValueTypeError, first_line
 
 
 def read_inputs(operator: UserOperator, columns: tuple[Any, ...]) -> Any:
@@ -33,9 +33,8 @@ def user_column(operator: UserOperator, data: Any, valid: Array) -> Any:
         try:
             return pa.array(data)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            reason = str(error).splitlines()[0]
             raise ValueTypeError(
-                f"the results of {operator.name} do not fit a column: {reason}"
+                f"the results of {operator.name} do not fit a column: {first_line(error)}"
             ) from None
     mask = None if valid.all() else pa.array(~valid)
     if data.dtype.names is None:
@@ -47,22 +46,22 @@ def user_column(operator: UserOperator, data: Any, valid: Array) -> Any:
 def _as_code(operator: UserOperator, name: str, column: Any, code: str) -> Array:
     """Return a column in the type that the operator declares."""
     column = plain(column)
-    kind, due = column.type, np.dtype(code)
+    kind, expected = column.type, np.dtype(code)
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     fits = pa.types.is_boolean(kind) if code == "b1" else number or pa.types.is_boolean(kind)
     if pa.types.is_null(kind):
-        return np.empty(0, due)
+        return np.empty(0, expected)
     if is_temporal(kind) and code == "i8":
         return whole_numbers(column)
     try:
         if not fits:
             raise pa.ArrowInvalid("another kind")
         if code[0] == "f":  # integers beyond the digits of a float are rounded
-            column = column.cast(pa.from_numpy_dtype(due), safe=False)
+            column = column.cast(pa.from_numpy_dtype(expected), safe=False)
         elif code != "b1":
-            column = column.cast(pa.from_numpy_dtype(due))
+            column = column.cast(pa.from_numpy_dtype(expected))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise ValueTypeError(
-            f"{operator.name} takes {due.name}, the column {name!r} is {kind}"
+            f"{operator.name} takes {expected.name}, the column {name!r} is {kind}"
         ) from None
     return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from slidefold.errors import (
     DataError,
     ResultOverflowError,
     ValueTypeError,
+    first_line,
     nearest,
 )
 from slidefold.live.engine import Engine
@@ -41,8 +42,7 @@ def schema_of_row(row: Any) -> Any:
     try:
         return pa.Table.from_pylist([dict(row)]).schema
     except (pa.ArrowException, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueTypeError(f"the first event does not make a row: {reason}") from None
+        raise ValueTypeError(f"the first event does not make a row: {first_line(error)}") from None
 
 
 class Events:

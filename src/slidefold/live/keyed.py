@@ -34,6 +34,7 @@ from slidefold.state import (
     length_header,
     operator_header,
     pack,
+    restore,
     saving,
     window_from,
     window_header,
@@ -272,7 +273,7 @@ class KeyedWindows:
         or be passed as `operator` or in the list `operators`. Raises `StateError` if the bytes are
         not the state of this class.
         """
-        return saving.from_bytes(cls, data, operator, operators)  # type: ignore[type-var]
+        return restore(cls, data, operator, operators)
 
     def copy(self) -> Self:
         """Return an independent copy, in O(n)."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidefold.definition.operators import Operator, UserOperator
-from slidefold.errors import ValueTypeError
+from slidefold.errors import ValueTypeError, first_line
 
 _TIMES = {
     "date": pa.date32(),
@@ -101,5 +101,4 @@ def _array(values: Any, kind: Any, message: str) -> Any:
         array = values if isinstance(values, pa.Array) else pa.array(values)
         return array if kind is None or array.type == kind else array.cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueTypeError(f"{message}: {reason}") from None
+        raise ValueTypeError(f"{message}: {first_line(error)}") from None

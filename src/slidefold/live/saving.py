@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from slidefold.definition.rolling import Rolling
 from slidefold.errors import StateError
 from slidefold.live.engine import Engine
-from slidefold.live.identity import identity, same_definition
 from slidefold.live.lateness import NEWEST, OLDEST
+from slidefold.live.saved_definition import definition_header, same_definition
 from slidefold.live.snapshot import read_snapshot, write_snapshot
 from slidefold.live.status import Status
 from slidefold.live.turn import in_turn
@@ -40,7 +40,7 @@ class Saved(Status):
         """Return the state as bytes for `from_bytes`."""
         header: dict[str, Any] = {
             "kind": type(self).__name__,
-            **identity(self.definition),
+            **definition_header(self.definition),
             "lateness": length_header(self.lateness),
             "emit": self.emit,
             "on_late": self._late_mode,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from slidefold.columns.grouping import group_numbers
 from slidefold.definition.windows.sorted_rows import Ints
-from slidefold.errors import ValueTypeError
+from slidefold.errors import ValueTypeError, first_line
 
 
 def with_later(results: Any, later: Any) -> Any:
@@ -21,10 +21,9 @@ def with_later(results: Any, later: Any) -> Any:
     try:
         return pa.concat_tables([results, later], promote_options="permissive")
     except pa.ArrowException as error:
-        reason = str(error).splitlines()[0]
         raise ValueTypeError(
-            f"results changed their type between batches ({reason}); declare state= and returns= "
-            "of the operator"
+            f"results changed their type between batches ({first_line(error)}); declare state= and "
+            "returns= of the operator"
         ) from None
 
 

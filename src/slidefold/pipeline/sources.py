@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from slidefold.definition.period import Bounds
 from slidefold.definition.windows import counted
-from slidefold.errors import DataError
+from slidefold.errors import DataError, first_line
 from slidefold.pipeline.broken import (
     BadRow,
     Salvage,
@@ -64,7 +64,7 @@ def schema_of(source: Source) -> Any:
     try:
         schema = _SCHEMAS[source.format](source, file)
     except (OSError, *_ARROW) as error:
-        raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
+        raise DataError(f"{str(file)!r} cannot be read: {first_line(error)}") from None
     for name, kind in source.types.items():
         if name in schema.names:
             schema = schema.set(schema.get_field_index(name), pa.field(name, kind))
@@ -103,7 +103,7 @@ def read_file(
     try:
         return _READS[source.format](source, file, schema, note, period)
     except (OSError, *_ARROW) as error:
-        raise DataError(f"{str(file)!r} cannot be read: {_first_line(error)}") from None
+        raise DataError(f"{str(file)!r} cannot be read: {first_line(error)}") from None
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,6 @@ def _text(file: Path) -> bytes:
     with pa.input_stream(str(file)) as stream:  # decompresses .gz files
         text: bytes = stream.read()
     return text
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 # ---- Parquet ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from math import ceil
 from typing import Any
 
 import pyarrow as pa
@@ -97,7 +98,7 @@ class Metrics:
         """Return the median and the 99th percentile of the latest questions, in milliseconds."""
         seconds = sorted(self.latest)
         return {
-            f"p{round(100 * part)}": round(1e3 * seconds[int(part * (len(seconds) - 1))], 3)
+            f"p{round(100 * part)}": round(1e3 * seconds[ceil(part * (len(seconds) - 1))], 3)
             if seconds
             else None
             for part in _PARTS

@@ -25,28 +25,28 @@ _BLOCK = 32 << 20  # bytes of a text file that are read at once
 _FINISHED = 60.0  # seconds without a change, after which a line without a line break is whole
 
 
-def follow(pipeline: Pipeline, service: Service, stop: threading.Event) -> None:
+def follow(pipeline: Pipeline, service: Service, stop: threading.Event) -> threading.Thread:
     """Take the rows that are there now; then go on in a thread until `stop` is set."""
-    follower = _Follower(pipeline, service)
+    follower = _Follower(pipeline, service, stop)
     follower.look(settled=True)
-    threading.Thread(
-        target=follower.run, args=(stop,), name="slidefold-follower", daemon=True
-    ).start()
+    thread = threading.Thread(target=follower.run, name="slidefold-follower", daemon=True)
+    thread.start()
+    return thread
 
 
 class _Follower:
     """Remembers which files were read, and how large they were at the last look."""
 
-    def __init__(self, pipeline: Pipeline, service: Service) -> None:
-        self.pipeline, self.service = pipeline, service
+    def __init__(self, pipeline: Pipeline, service: Service, stop: threading.Event) -> None:
+        self.pipeline, self.service, self.stop = pipeline, service, stop
         self.sizes: dict[str, int] = {}
         self.broken: dict[str, int] = {}  # the size of files that could not be read
         self.reason = ""  # why the last look failed
         path = Path(str(pipeline.source.path))
         self.base = path if path.is_dir() else path.parent
 
-    def run(self, stop: threading.Event) -> None:
-        while not stop.wait(_SECONDS):
+    def run(self) -> None:
+        while not self.stop.wait(_SECONDS):
             try:
                 self.look()
                 self.reason = ""
@@ -143,7 +143,8 @@ class _Follower:
                     done = self.service.follow(part, at, end if until == len(table) else then)
                     break
                 except BusyServiceError:
-                    time.sleep(0.05)
+                    if self.stop.wait(0.05):  # the service takes no more, now or later
+                        raise
             error = done.exception()
             if isinstance(error, DiskError):
                 raise error

@@ -121,6 +121,8 @@ def _schema(kind: Any) -> dict[str, Any]:
         return {"type": ["number", "null"], "format": str(kind)}
     if types.is_string(kind) or types.is_large_string(kind):
         return {"type": ["string", "null"]}
+    if types.is_decimal(kind):
+        return {"type": ["string", "number", "null"], "description": str(kind)}
     if types.is_temporal(kind):
         return {"type": ["string", "integer", "null"], "description": str(kind)}
     return {"description": str(kind)}

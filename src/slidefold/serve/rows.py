@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slidefold.errors import ColumnError, DataError, ValueTypeError, nearest
 
@@ -78,7 +80,7 @@ def table_of(rows: Any, schema: Any, needed: frozenset[str]) -> Any:
     Fields that are not in `needed` may be left out.
     """
     if isinstance(rows, pa.Table):
-        return _fitting(rows, schema, needed)
+        return in_schema(rows, schema, needed, _strictly)
     given = rows if isinstance(rows, list) else [rows]
     known = set(schema.names)
     wanted = [name for name in schema.names if name in needed]
@@ -105,9 +107,7 @@ def _column(values: list[Any], field: Any, first: int) -> Any:
     kind = field.type
     try:
         if _are_plain(values, kind):
-            if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
-                return pa.array(values, pa.string()).cast(kind)
-            return pa.array(values, kind)
+            return _array(values, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
     for number, value in enumerate(values, first):
@@ -117,6 +117,30 @@ def _column(values: list[Any], field: Any, first: int) -> Any:
     )
 
 
+def _array(values: list[Any], kind: Any) -> Any:
+    """Return plain values as an Arrow array; raise if one of them does not fit."""
+    if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
+        return pa.array(values, pa.string()).cast(kind)
+    if pa.types.is_decimal(kind):  # by their digits: 1.1 is not the binary number next to it
+        texts = [
+            value if value is None or isinstance(value, str) else repr(value) for value in values
+        ]
+        return pa.array(texts, pa.string()).cast(kind)
+    if not pa.types.is_floating(kind):
+        return pa.array(values, kind)
+    try:
+        found = pa.array(values, kind)
+    except pa.ArrowInvalid:  # whole numbers beyond 2**53, which JSON may have where a double is
+        found = pa.array([float(each) if type(each) is int else each for each in values], kind)
+    if not _are_finite(found):  # a double that is too large for 32 bits
+        raise OverflowError
+    return found
+
+
+def _are_finite(values: Any) -> bool:
+    return pc.all(pc.is_finite(values), min_count=0).as_py()  # type: ignore[no-any-return]
+
+
 def _are_plain(values: list[Any], kind: Any) -> bool:
     """Tell whether Arrow reads values as they are: it would cut 1.5 to 1, and take true for 1."""
     types = {*map(type, values)} - {type(None)}
@@ -124,8 +148,10 @@ def _are_plain(values: list[Any], kind: Any) -> bool:
         return types <= {bool}
     if bool in types:
         return not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+    if pa.types.is_temporal(kind) and str in types:
+        return types == {str}
     if pa.types.is_temporal(kind):
-        return types == {str} or str not in types
+        return all(value.is_integer() for value in values if type(value) is float)
     if float not in types or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return True
     # JSON has neither NaN nor infinity, and one of them would spoil sums for good.
@@ -140,10 +166,8 @@ def _require(value: Any, field: Any, row: int) -> None:
     kind = field.type
     try:
         fits = _are_plain([value], kind)
-        if fits and isinstance(value, str) and pa.types.is_temporal(kind):
-            pa.array([value], pa.string()).cast(kind)
-        elif fits:
-            pa.array([value], kind)
+        if fits:
+            _array([value], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
@@ -171,7 +195,24 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _fitting(table: Any, schema: Any, needed: frozenset[str]) -> Any:
+def _cast(column: Any, field: Any) -> Any:
+    try:  # whole numbers beyond 2**53 are doubles, as in JSON
+        return column.cast(field.type, safe=not pa.types.is_floating(field.type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise _other_type(field, column.type) from None
+
+
+def _other_type(field: Any, given: Any) -> ValueTypeError:
+    return ValueTypeError(f"the column {field.name!r} must be {field.type}, got {given}")
+
+
+def in_schema(
+    table: Any,
+    schema: Any,
+    needed: frozenset[str],
+    cast: Callable[[Any, Any], Any] = _cast,
+) -> Any:
+    """Return a table with the columns of a schema; those that are not `needed` may be missing."""
     names = table.column_names
     if len({*names}) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -181,18 +222,53 @@ def _fitting(table: Any, schema: Any, needed: frozenset[str]) -> Any:
         raise ColumnError(f"there is no column {more!r}{nearest(more, schema.names)}")
     columns = []
     for field in schema:
-        if field.name not in names:
-            if field.name in needed:
-                raise ColumnError(f"the column {field.name!r} is missing")
+        if field.name in names:
+            columns.append(cast(table[field.name], field))
+        elif field.name in needed:
+            raise ColumnError(f"the column {field.name!r} is missing")
+        else:
             columns.append(pa.nulls(len(table), field.type))
-            continue
-        try:
-            columns.append(table[field.name].cast(field.type))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise ValueTypeError(
-                f"the column {field.name!r} must be {field.type}, got {table[field.name].type}"
-            ) from None
     return pa.table(columns, schema=schema)
+
+
+def _strictly(column: Any, field: Any) -> Any:
+    """Return a column in the type of a field; raise where JSON would be refused as well.
+
+    Arrow alone reads the text '2' as 2, the number 2 as true, and cuts 1.234 to 1.23.
+    """
+    kind = field.type
+    given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    numbered = pa.types.is_temporal(kind) and pa.types.is_integer(given)
+    if not (numbered or pa.types.is_null(given) or _family(given) == _family(kind)):
+        raise _other_type(field, column.type)
+    values = _cast(column, field)
+    if pa.types.is_decimal(kind) and pa.types.is_floating(given):
+        same = pc.equal(values.cast(given), column)
+        if not pc.all(same, min_count=0).as_py():
+            raise _not_fitting(field, column, same)
+    if pa.types.is_floating(kind) and not _are_finite(values):
+        raise _not_fitting(field, column, pc.is_finite(values))
+    return values
+
+
+def _not_fitting(field: Any, column: Any, fits: Any) -> ValueTypeError:
+    """Return the error about the first value of a column that does not fit."""
+    row = fits.to_pylist().index(False)
+    word = f"a finite {field.type}" if pa.types.is_floating(field.type) else field.type
+    given = _short(column[row].as_py())
+    return ValueTypeError(f"the column {field.name!r} must be {word}, got {given}").at(row)
+
+
+def _family(kind: Any) -> str:
+    """Return the types that may stand for each other in a table."""
+    types = pa.types
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    if types.is_timestamp(kind):
+        return "time" if kind.tz is None else "time with a zone"
+    return "date" if types.is_date(kind) else str(kind)
 
 
 def arrow_bytes(table: Any) -> bytes:

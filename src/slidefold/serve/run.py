@@ -85,8 +85,9 @@ def serve(
         sys.setswitchinterval(_SWITCH)
         service = Service(settings_of(pipeline), state)
         stop = threading.Event()
+        follower = None
         if pipeline.source.path is not None:
-            follow(pipeline, service, stop)
+            follower = follow(pipeline, service, stop)
         servers: list[Any] = []
         config = uvicorn.Config(
             make_app(service, token=token, stopping=lambda: servers[0].should_exit),
@@ -110,6 +111,8 @@ def serve(
         finally:
             gc.unfreeze()
             stop.set()
+            if follower is not None:
+                follower.join(_PATIENCE)
 
 
 def _tell(server: Any, service: Service, ready: Callable[[Service], None]) -> None:

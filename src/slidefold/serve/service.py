@@ -39,7 +39,7 @@ from slidefold.serve.state import (
     time_of,
 )
 from slidefold.serve.turns import Turns
-from slidefold.serve.waiting import Waiting, future_of_events, together
+from slidefold.serve.waiting import Waiting, future_of_events, sum_of
 
 __all__ = ["BusyServiceError", "DiskError", "Service", "Settings"]
 
@@ -148,7 +148,7 @@ class Service:
             self._waiting.extend(parts)
             self._rows_waiting += count
             self._wake.notify()
-        return parts[0].done if len(parts) == 1 else together([part.done for part in parts])
+        return parts[0].done if len(parts) == 1 else sum_of([part.done for part in parts])
 
     def _write(self) -> None:
         while True:
@@ -391,8 +391,8 @@ class Service:
                 "rows": live.rows,
                 "keys": live.keys,
                 "bytes": live.nbytes,
-                "watermark": _text(live.watermark),
-                "newest": _text(live.newest),
+                "watermark": self._text(live.watermark),
+                "newest": self._text(live.newest),
             }
         return {
             "position": self.position,
@@ -402,6 +402,13 @@ class Service:
             "lost_answers": 0 if self.recorder is None else self.recorder.lost,
             **{name: self.counts[name] for name in _COUNTED},
         }
+
+    def _text(self, time: Any) -> str | None:
+        """Return a time as a question may name it."""
+        if time is None:
+            return None
+        zone = getattr(self.schema.field(self.settings.features.on).type, "tz", None)
+        return str(time) if zone is None else f"{time}Z"
 
     def close(self) -> None:
         """Take no more events, finish those that wait, and write a snapshot."""
@@ -423,10 +430,6 @@ class Service:
         if self.log is not None:
             self.log.close()
             self._locked.close()
-
-
-def _text(time: Any) -> str | None:
-    return None if time is None else str(time)
 
 
 _COUNTED = (

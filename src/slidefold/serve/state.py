@@ -19,7 +19,7 @@ from slidefold.definition.rolling import Rolling
 from slidefold.errors import DefinitionError, SlidefoldError, StateError
 from slidefold.live import Live
 from slidefold.serve.log import Log, write_whole
-from slidefold.serve.rows import arrow_bytes, table_of
+from slidefold.serve.rows import arrow_bytes, in_schema
 
 _READ = b"read"  # in the metadata of a record: the file, its rows so far, and its size
 _FEW = 50_000  # of the latest ids, which are kept in any case
@@ -109,7 +109,7 @@ class State:
             told = (table.schema.metadata or {}).get(_READ)
             reading = None if told is None else Reading(*json.loads(told))
             try:
-                table = table_of(table, schema, frozenset(schema.names))
+                table = in_schema(table, schema, frozenset(schema.names))
             except SlidefoldError as error:
                 raise StateError(
                     f"the log has events with other columns than the pipeline: {error.sentence}; "

@@ -25,7 +25,7 @@ class Waiting:
     done: Future[dict[str, Any]] = field(default_factory=future_of_events)
 
 
-def together(parts: list[Future[dict[str, Any]]]) -> Future[dict[str, Any]]:
+def sum_of(parts: list[Future[dict[str, Any]]]) -> Future[dict[str, Any]]:
     """Return a future of the sums of several; it fails with the first that fails."""
     whole = future_of_events()
     left = [len(parts)]

@@ -94,7 +94,7 @@ def run_questions(
     if at.isStreaming:
         raise DefinitionError("at= must be a batch DataFrame, got a stream")
     both = _united(definition, data, at, types, known, asked)
-    size = size_of(data).together(size_of(at))
+    size = size_of(data).plus(size_of(at))
     count, cuts = size.partitions(partitions), _can_cut(definition)
     if not definition.by:
         chunks = size.chunks(partitions) if cuts else 1

@@ -73,7 +73,7 @@ class Size:
         """Whether nothing is known, so that Spark's adaptive execution chooses the partitions."""
         return self.nbytes is None and not self.inputs
 
-    def together(self, other: Size) -> Size:
+    def plus(self, other: Size) -> Size:
         """Return the size of two inputs in one job; it is unknown if one of them is."""
         known = self.nbytes is not None and other.nbytes is not None
         nbytes = (self.nbytes or 0) + (other.nbytes or 0) if known else None

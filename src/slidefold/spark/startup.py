@@ -89,7 +89,7 @@ def start(master: str, log: Path) -> Any:
         signal.signal(signal.SIGINT, at_stop)
         return session
     except Exception as error:
-        raise DataError(f"Spark did not start at {master!r}: {_first_line(error)}") from None
+        raise DataError(f"Spark did not start at {master!r}: {_cause(error)}") from None
 
 
 @contextmanager
@@ -120,10 +120,10 @@ def readable() -> Iterator[None]:
             raise DataError(ours[-1].strip()) from None
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
-        raise DataError(f"Spark failed: {_first_line(error)}") from None
+        raise DataError(f"Spark failed: {_cause(error)}") from None
 
 
-def _first_line(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # Spark's own errors have their name in brackets, followed by the message.
     known = next((match[0] for line in lines if (match := _NAMED.search(line))), None)

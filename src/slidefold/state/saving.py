@@ -10,8 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from slidefold.definition.operators import Operator
 from slidefold.state.envelope import Header, pack
-from slidefold.state.known import Operators
-from slidefold.state.restore import restore, restore_pickled
+from slidefold.state.restore import restore_pickled
 
 
 class Saved(Protocol):
@@ -71,11 +70,6 @@ def to_bytes(self: Saved) -> bytes:
     6.0
     """
     return pack({"kind": self._kind(), **self._header()}, self._save())
-
-
-def from_bytes(cls: type[S], data: bytes, operator: Operator | None, operators: Operators) -> S:
-    """Restore an object of a class from its saved state."""
-    return restore(cls, data, operator, operators)
 
 
 def reduce(self: Saved) -> tuple[Any, ...]:

@@ -56,6 +56,11 @@ class Operator:
     condition: Node | None = None  # which rows are folded
 
     @property
+    def calls_python(self) -> bool:
+        """Whether it runs Python functions for each value; reading this may compile it."""
+        return False
+
+    @property
     def record(self) -> Record:
         """The record of this operator."""
         return RECORDS[self.name]

@@ -76,6 +76,11 @@ class UserOperator(Operator):
         """Whether the operator runs as machine code; reading this property compiles it."""
         return self.native_name == "compiled"
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether it runs Python functions for each value; reading this may compile it."""
+        return not self.compiled
+
     def __repr__(self) -> str:
         return self._with_condition(call(self.name, *self._shown_columns()))
 

@@ -83,7 +83,7 @@ class WindowKind(ABC):
         """Return where the window lies, for its picture."""
         return Extent(note=self.retention())
 
-    def closing(self, closed: str, *, settled: bool = True) -> Self:
+    def closing(self, closed: str) -> Self:
         """Return the window with this `closed`; raise if this kind of window has no `closed`."""
         raise WindowError(f"{self} does not take closed=: it always includes the current row")
 

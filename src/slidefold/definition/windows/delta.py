@@ -54,7 +54,7 @@ class Delta(WindowKind):
         """Why Spark's OVER does not support the window."""
         return f"Spark does not support {self}"
 
-    def closing(self, closed: str, *, settled: bool = True) -> Delta:
+    def closing(self, closed: str) -> Delta:
         """Return the window with this `closed`."""
         return replace(self, closed=closed)
 

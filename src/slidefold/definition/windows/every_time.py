@@ -189,12 +189,6 @@ class EveryTime:
         assert clock.unit is not None
         return DAY // clock.unit
 
-    def covers(self, windows: Sequence[WindowKind], clock: Clock) -> bool:
-        """Tell whether the largest window holds all rows of the others at the same end."""
-        far, near = _largest(windows, clock).reach
-        reaches = [window.reach(clock) for window in windows if isinstance(window, Time)]
-        return all(far >= oldest and near <= newest for oldest, newest in reaches)
-
     def next_end(self, watermark: int, clock: Clock) -> int:
         """Return the first end after a watermark.
 

@@ -58,9 +58,9 @@ class Lifetime(WindowKind):
         """Return the window as plain values for the engine of arrival order."""
         return {"kind": "lifetime", "newest": int(self.closed != "right")}
 
-    def closing(self, closed: str, *, settled: bool = True) -> Lifetime:
+    def closing(self, closed: str) -> Lifetime:
         """Return the window with this `closed`."""
-        return replace(self, closed=closed, settled=settled)
+        return replace(self, closed=closed, settled=True)
 
     def settle(self, closed: str) -> Lifetime:
         """Return the window with this `closed`, which has no start, unless the user has set it."""

@@ -16,24 +16,14 @@ from slidefold.definition.windows.clock import Clock
 from slidefold.definition.windows.sorted_rows import Frames, Ints, SortedRows, search
 
 
-def needed_rows(
-    rows: SortedRows,
-    frames: Mapping[WindowKind, Frames],
-    newest: int | None = None,
-    multiple: int = 1,
-) -> Ints:
-    """Return the rows that windows of rows after the newest may need, given current frames.
-
-    `newest` is the newest time, by default that of the newest row. The number of rows dropped from
-    a group is a multiple of `multiple`, so that counting every n-th row stays correct.
-    """
+def needed_rows(rows: SortedRows, frames: Mapping[WindowKind, Frames]) -> Ints:
+    """Return the rows that windows of rows after the newest may need, given current frames."""
     if len(rows) == 0:
         return np.empty(0, np.int64)
-    passed = int(rows.times.max()) if newest is None else newest
+    newest = int(rows.times.max())
     oldest = rows.starts[1:]
     for window, (lo, _) in frames.items():
-        oldest = np.minimum(oldest, _needed_from(window, rows, lo, passed))
-    oldest = oldest - (oldest - rows.starts[:-1]) % multiple
+        oldest = np.minimum(oldest, _needed_from(window, rows, lo, newest))
     return np.flatnonzero(np.arange(len(rows)) >= oldest[rows.group])
 
 

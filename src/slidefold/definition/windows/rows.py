@@ -77,9 +77,9 @@ class Rows(WindowKind):
         """How many rows before the current row it starts."""
         return self.n - (self.closed == "right")
 
-    def closing(self, closed: str, *, settled: bool = True) -> Rows:
+    def closing(self, closed: str) -> Rows:
         """Return the window with this `closed`."""
-        return replace(self, closed=closed, settled=settled)
+        return replace(self, closed=closed, settled=True)
 
     def retention(self) -> str:
         """Describe the rows that the window keeps."""

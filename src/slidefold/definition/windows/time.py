@@ -163,9 +163,9 @@ class Time(WindowKind):
         keeps_start = self.closed in ("left", "both") or not exact
         return int(span), keeps_start, self.closed in ("right", "both")
 
-    def closing(self, closed: str, *, settled: bool = True) -> Time:
+    def closing(self, closed: str) -> Time:
         """Return the window with this `closed`."""
-        return replace(self, closed=closed, settled=settled)
+        return replace(self, closed=closed, settled=True)
 
     def settle(self, closed: str) -> Time:
         """Return the window with this `closed`, unless the user has set another."""

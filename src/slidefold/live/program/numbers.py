@@ -154,8 +154,7 @@ def _range(build: Builder, leaf: Leaf, kind: Any) -> None:
 def _decayed(build: Builder, leaf: Leaf, kind: Any) -> None:
     operator = leaf.operator
     second = build.kind(operator.columns[1])
-    said = dict(operator.params)["half_life"]
-    if isinstance(said, str) and not is_temporal(second):
+    if isinstance(dict(operator.params)["half_life"], str) and not is_temporal(second):
         raise UnsupportedError
     value, code = read_by(build, operator, 0)
     time, time_code, steps = in_units(build, operator, 1)
@@ -251,8 +250,8 @@ def _user(build: Builder, leaf: Leaf, kind: Any) -> None:
             fits = fits or (is_temporal(own) and code == "i8")
             if not fits:
                 raise UnsupportedError
-            due = np.dtype(code).name
-            complaint = f"{operator.name} takes {due}, the column {name!r} is {own}"
+            expected = np.dtype(code).name
+            complaint = f"{operator.name} takes {expected}, the column {name!r} is {own}"
             columns.append(build.stored(name, "code", code=code, complaint=complaint))
     part = build.fold(operator, columns, presence, converts=converts)
     if operator.compiled:

@@ -10,7 +10,7 @@ from slidefold.errors import StateError
 from slidefold.state import Known, field, operator_header
 
 
-def identity(definition: Rolling) -> dict[str, Any]:
+def definition_header(definition: Rolling) -> dict[str, Any]:
     """Describe a definition and its operators with their versions."""
     operators = {name: operator_header(over.operator) for name, over in definition.overs.items()}
     # The definition is text, because a header sorts its keys and columns have an order.
@@ -30,7 +30,7 @@ def same_definition(header: dict[str, Any], given: Rolling | None, known: Known)
             raise
         except Exception as error:
             raise StateError(f"the definition in the bytes is invalid: {error}") from None
-    now = identity(given)
+    now = definition_header(given)
     differs = _differences(saved, json.loads(now["definition"]))
     if not differs:
         versions = field(header, "operators", dict)
