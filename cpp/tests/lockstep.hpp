@@ -108,6 +108,8 @@ struct Pair {
     algorithm.check(&window);
   }
 };
+template <class Algorithm>
+Pair(Algorithm) -> Pair<Algorithm>;  // Clang deduces it from an aggregate only since version 17
 
 // Chance of an insert, in percent: the window grows, shrinks, idles, drains, and fills again.
 inline std::size_t insert_chance(std::size_t step) {

@@ -103,9 +103,13 @@ def code(text: str) -> str:
 def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
     """Return a table whose cells are HTML; it scrolls by itself if the page is narrow."""
     cell = "text-align:left;padding:.25em .8em .25em 0;vertical-align:top"
+    # A long text would shrink to the width of a word, and its row would fill a narrow page.
+    wide = [max((len(row[i]) for row in rows), default=0) > 24 for i in range(len(heads))]
+    styles = [cell + ";min-width:12em" if broad else cell for broad in wide]
     head = "".join(f"<th style='{cell}'>{escape(word)}</th>" for word in heads)
     body = "".join(
-        f"<tr>{''.join(f'<td style={cell!r}>{value}</td>' for value in row)}</tr>" for row in rows
+        f"<tr>{''.join(f'<td style={s!r}>{v}</td>' for s, v in zip(styles, row, strict=True))}</tr>"
+        for row in rows
     )
     below = f"<div style='opacity:.7;font-size:.9em'>{escape(note)}</div>" if note else ""
     return (

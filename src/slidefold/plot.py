@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from slidefold.columns.sources import source_of
 from slidefold.definition.arguments import rolling
 from slidefold.definition.lowering import windows_in
+from slidefold.definition.operators import count
 from slidefold.definition.operators import max as largest
 from slidefold.definition.operators import min as smallest
 from slidefold.definition.windows import Given
@@ -148,11 +149,14 @@ def _is_number(data: Any, name: str) -> bool:
 
 def _late(features: Rolling, data: Any, lateness: Given) -> list[int]:
     """Return the places of the rows that a live run drops, if rows arrive one by one."""
-    live = features.live(lateness=lateness)
+    # Only times decide what is late. The columns are left out: some, such as those with ahead=True,
+    # have no live run.
+    live = rolling(on=features.on, n=count().over(1)).live(lateness=lateness)
+    times = data.select([features.on])
     late = []
     for place in range(len(data)):
         before = live.late
-        live.feed(data.slice(place, 1))
+        live.feed(times.slice(place, 1))
         if live.late > before:
             late.append(place)
     return late

@@ -40,6 +40,18 @@ def test_late_rows_are_those_that_live_drops() -> None:
     assert late.x == (4, 2)  # after the row at 9
 
 
+def test_late_rows_beside_a_column_that_no_live_run_computes() -> None:
+    """Late rows depend on times only, so a column with ahead=True does not stop the chart."""
+    features = sf.rolling(
+        on="t",
+        past=sf.sum("x").over(sf.time(10)),
+        label=sf.count().over(sf.time(10, ahead=True)),
+    )
+    table = pa.table({"t": [0, 9, 4], "x": [1.0, 2.0, 3.0]})
+    assert features.plot(table, "past", lateness=2).data[-1].x == (4,)
+    assert features.plot(table, "label", lateness=2).data[-1].x == (4,)
+
+
 def test_a_formula() -> None:
     share = sf.rolling(on="t", share=sf.col("x") / sf.sum("x").over(sf.time(3)))
     assert share.plot(TABLE).data[1].y[0] == 1.0

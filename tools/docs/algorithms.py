@@ -11,7 +11,7 @@ from typing import Any
 import slidefold as sf
 from slidefold import reference
 from tools.docs import capacity, papers
-from tools.docs.comparisons import speed_table
+from tools.docs.comparisons import losses_sentence, speed_table
 from tools.docs.curves import SHOWN, WORDS, measured, rows, source
 from tools.docs.words import header, invariants, paragraph, wrapped
 
@@ -81,7 +81,7 @@ def region(words: str) -> str:
     if kind == "overview":
         return overview()
     if kind == "speed":
-        return speed_table(name)
+        return f"{speed_table(name)}\n\n{losses_sentence(name)}"
     if kind == "measured":
         return measured_table(name)
     if kind == "papers":

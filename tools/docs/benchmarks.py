@@ -24,8 +24,9 @@ date, commit and machine. `make bench BENCH=<figure>` runs a figure again and ch
 
 ## Instead of what people use today
 
-A number is the time of the other library divided by the time of slidefold, in the same process and
-for the same work. The worst case is the worst of all measured cases, not of selected ones.
+A number is the time of the other side divided by the time of slidefold for the same work. The worst
+case is the worst of all cases that are measured of the work in the row. Other work is below, and in
+some of it others are faster.
 """
 LOSSES = """## Where others are faster
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
@@ -10,6 +11,7 @@ from statistics import median
 from benchmarks.goals import ratios
 from benchmarks.harness import RESULTS, Row, load, shown
 from tools.docs.svg import Drawing
+from tools.docs.words import wrapped
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,18 @@ def losses() -> list[tuple[str, str, str, float]]:
     return found
 
 
+def losses_sentence(link: str) -> str:
+    """Tell how often and who is faster than slidefold; the table shows chosen work only."""
+    found = losses()
+    sides = Counter(side for _, side, _, _ in found)
+    words = ", ".join(f"{side} in {n}" for side, n in sides.most_common())
+    return wrapped(
+        f"The worst case is that of the work in the row. Of {compared():,} measured cases, with "
+        f"more operators and windows, another side is faster in "
+        f"[{len(found):,}]({link}#where-others-are-faster): {words}."
+    )
+
+
 def case(row: Row, keys: tuple[str, ...]) -> str:
     """Describe what was measured: "5% late, sum, 1,000 keys, window of 1,000"."""
     words = {"keys": "{:,} keys", "window": "window of {:,}", "frame": "frames of {:,} rows"}
@@ -193,7 +207,9 @@ class Colours:
 LIGHT = Colours("#1f2937", "#6b7280", "#e5e7eb", "#99e0d5", "#0f766e", "#ffffff")
 DARK = Colours("#e6edf3", "#9aa6b2", "#30363d", "#134e4a", "#2dd4bf", "#0d1117")
 
-LEFT, WIDE, STEP, TOP = 128.0, 480.0, 34.0, 58.0
+# On a phone the picture is 370 pixels wide: it is narrow and its words are large, so that they are
+# still 10 pixels high there.
+LEFT, WIDE, STEP, TOP = 156.0, 300.0, 36.0, 66.0
 
 
 def speed_chart(colours: Colours) -> str:
@@ -208,12 +224,10 @@ def speed_chart(colours: Colours) -> str:
     def at(ratio: float) -> float:
         return LEFT + WIDE * (math.log10(ratio) - low) / (high - low)
 
-    picture.text(16, 24, title, size=14, bold=True, fill=colours.text)
-    picture.text(
-        16, 42, "bar: all measured cases, dot: median; logarithmic", size=11, fill=colours.faint
-    )
+    picture.text(16, 24, title, size=16, bold=True, fill=colours.text)
+    picture.text(16, 46, "bar: worst to best case; dot: median", size=14, fill=colours.faint)
     bottom = TOP + STEP * len(chosen)
-    for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000):
+    for tick in (0.1, 1, 10, 100, 1000, 10_000):
         if low <= math.log10(tick) <= high:
             x = at(tick)
             same = tick == 1
@@ -222,21 +236,21 @@ def speed_chart(colours: Colours) -> str:
                 stroke=colours.text if same else colours.grid,
                 width=1.5 if same else 1,
             )
-            words = "as fast" if same else f"{tick:g}x"
-            picture.text(x, bottom + 16, words, size=11, anchor="middle", fill=colours.faint)
+            words = "as fast" if same else f"{tick:,g}x"
+            picture.text(x, bottom + 18, words, size=14, anchor="middle", fill=colours.faint)
     for place, (peer, cases) in enumerate(chosen):
         y = TOP + STEP * place + STEP / 2
         ratios_here = [value for value, _ in cases]
         first, last, middle = ratios_here[0], ratios_here[-1], median(ratios_here)
         name = peer.name.replace("`", "")
-        picture.text(LEFT - 12, y + 4, name, size=12, anchor="end", fill=colours.text)
+        picture.text(LEFT - 12, y + 5, name, size=15, anchor="end", fill=colours.text)
         picture.box(
             at(first), y - 8, max(at(last) - at(first), 3), 16, fill=colours.bar, stroke="none"
         )
         picture.dot(at(middle), y, fill=colours.dot, radius=6)
-        right = LEFT + WIDE + 64
+        right = LEFT + WIDE + 66
         picture.text(
-            right, y + 4, times(middle), size=12, anchor="end", fill=colours.dot, bold=True
+            right, y + 5, times(middle), size=15, anchor="end", fill=colours.dot, bold=True
         )
-    picture.text(right, TOP - 10, "median", size=11, anchor="end", fill=colours.faint)
-    return picture.done(right + 12, bottom + 28)
+    picture.text(right, TOP - 10, "median", size=14, anchor="end", fill=colours.faint)
+    return picture.done(right + 12, bottom + 32)

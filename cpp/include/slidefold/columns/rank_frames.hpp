@@ -110,7 +110,7 @@ class RankSet {
       after_ = kNone;
     }
     below_ += rank < at_;
-    after_ = (rank > at_) & (rank < after_) ? rank : after_;
+    after_ = ((rank > at_) & (rank < after_)) ? rank : after_;
   }
   void erase(std::size_t rank) {
     set_.erase(rank);

@@ -52,6 +52,7 @@ _PAGE = """\
   table {{ border-collapse: collapse; }}
   th, td {{ text-align: left; padding: 0.35rem 1.2rem 0.35rem 0;
            border-bottom: 1px solid var(--line); }}
+  @media (max-width: 30rem) {{ th, td {{ padding-right: 0.5rem; font-size: 0.8rem; }} }}
   th + th {{ text-align: right; }} th:last-child, td:last-child {{ padding-right: 0; }}
   td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
   .same {{ color: var(--good); font-weight: 700; }}
