@@ -288,6 +288,16 @@ def test_a_target_that_is_no_file_is_not_replaced(tmp_path: Path, key: str) -> N
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_pipe_is_no_source(tmp_path: Path) -> None:
+    """It was opened and waited for a writer for ever."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    file = made(tmp_path, source="pipe.csv")
+    for command in ("explain", "run"):
+        done = slidefold(tmp_path, command, file.name)
+        assert done.code == 2
+        assert "pipe.csv' is a device or a pipe: name a file or a folder" in done.err
+
+
 @pytest.mark.parametrize("key", ["source", "sink", "side", "checkpoint"])
 def test_a_path_with_nul_is_a_mistake(tmp_path: Path, key: str) -> None:
     """The system calls refuse it with a ValueError, which came out as a traceback."""

@@ -244,6 +244,10 @@ def test_many_events_at_once() -> None:
     assert live.push_many([{"t": 1}, {"t": 3}, {"t": 2}, {"t": 4}]) == [
         {"n": 1}, {"n": 2}, None, {"n": 3},
     ]  # fmt: skip
+    assert live.push_many({"t": t} for t in (5, 6)) == [{"n": 4}, {"n": 5}]
+    for wrong in (None, {"t": 7}, "rows", 7):
+        with pytest.raises(ValueTypeError, match=r"^push_many\(\) expected a list of rows, got "):
+            live.push_many(wrong)  # type: ignore[arg-type]
 
 
 def test_an_event_may_be_changed_after_it_was_pushed() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
@@ -205,12 +205,15 @@ class Live(Saved):
         return {**fields, **missing, FLAG: True, REASON: TOO_LATE}
 
     @in_turn
-    def push_many(self, rows: Sequence[Mapping[str, Any] | tuple[Any, ...]]) -> list[Any]:
+    def push_many(self, rows: Iterable[Mapping[str, Any] | tuple[Any, ...]]) -> list[Any]:
         """Push events one by one; return their results in a list.
 
         If one of them raises, those before it have been taken.
         """
-        if self._silence is not None and len(rows):
+        if not isinstance(rows, Iterable) or isinstance(rows, Mapping | str):
+            raise ValueTypeError(f"push_many() expected a list of rows, got {type(rows).__name__}")
+        rows = list(rows)
+        if self._silence is not None and rows:
             self._silence.heard()
         return [self._push.__wrapped__(self, row) for row in rows]  # type: ignore[attr-defined]
 

@@ -41,6 +41,9 @@ def files_of(source: Source) -> list[Path]:
     assert source.path is not None
     path = Path(source.path)
     if not path.is_dir():
+        if path.exists() and not path.is_file():
+            # A pipe can be read only once, and waits for a writer; a schema is read before the rows.
+            raise DataError(f"{str(path)!r} is a device or a pipe: name a file or a folder")
         return [path]
     if (path / "_spark_metadata").exists():
         raise DataError(f"{str(path)!r} was written by a Spark stream: read it with --engine spark")
