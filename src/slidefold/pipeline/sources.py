@@ -42,7 +42,7 @@ def files_of(source: Source) -> list[Path]:
     path = Path(source.path)
     if not path.is_dir():
         if path.exists() and not path.is_file():
-            # A pipe can be read only once, and waits for a writer; a schema is read before the rows.
+            # A pipe waits for a writer and can be read only once, but its schema is read first.
             raise DataError(f"{str(path)!r} is a device or a pipe: name a file or a folder")
         return [path]
     if (path / "_spark_metadata").exists():
