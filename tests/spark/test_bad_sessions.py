@@ -92,6 +92,12 @@ def test_options_that_questions_do_not_take(spark: Any, no_jobs: None) -> None:
 def test_wrong_options_of_a_stream(
     spark: Any, no_jobs: None, options: dict[str, Any], sentence: str
 ) -> None:
+    from slidefold.spark.compat import STREAMS, version_of
+
+    if version_of(spark.version) < STREAMS:
+        sentence = (
+            f"streams need Spark 4.1 to 4.3, got {spark.version}: pip install 'pyspark==4.3.*'"
+        )
     with pytest.raises(SlidefoldError, match=f"^{re.escape(sentence)}$"):
         FEATURES.run(stream(spark), **options)
 

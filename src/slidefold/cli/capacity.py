@@ -56,9 +56,10 @@ def calibrate(out: Output, rows: int) -> None:
 
 def _calibration(spark: Any, rows: int, cores: int) -> tuple[float, float]:
     """Return the seconds of an identity and of a run by key, with few keys."""
+    from slidefold.spark.sizes import kept_on_disk
     from slidefold.spark.worker import map_in_arrow
 
-    data = _kept(_rows(spark, rows, _FEW_KEYS))
+    data = kept_on_disk(_rows(spark, rows, _FEW_KEYS))
     partitions = max(cores, 2)
     ours = _FEATURES.run(data, partitions=partitions)
     floor = map_in_arrow(data.repartition(partitions, "k"), _same, data.schema)
@@ -71,7 +72,9 @@ def _calibration(spark: Any, rows: int, cores: int) -> tuple[float, float]:
 
 def _keyed(spark: Any, rows: int, keys: int) -> tuple[float, int]:
     """Return the seconds of a run by key, and the bytes that it shuffles."""
-    data = _kept(_rows(spark, rows, keys))
+    from slidefold.spark.sizes import kept_on_disk
+
+    data = kept_on_disk(_rows(spark, rows, keys))
     before = _written(spark)
     taken = _timed(_FEATURES.run(data))
     written = _written(spark) - before
@@ -103,15 +106,6 @@ def _rows(spark: Any, rows: int, keys: int) -> Any:
         f"{random(2, keys)} AS k",
         f"ln(1 + {random(3, 1 << 40)}) - {random(4, 1 << 40)} / 1e12 AS x",
     )
-
-
-def _kept(data: Any) -> Any:
-    """Return data that is made only once; on disk, as in memory 40M rows leave none for the run."""
-    from pyspark import StorageLevel
-
-    data = data.persist(StorageLevel.DISK_ONLY)
-    data.count()
-    return data
 
 
 def _same(batches: Iterator[Any]) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark import StorageLevel
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -234,3 +235,10 @@ def _bytes(plan: Any) -> int:
 def _leaves(plan: Any) -> list[Any]:
     leaves = plan.collectLeaves()
     return [leaves.apply(i) for i in range(leaves.size())]
+
+
+def kept_on_disk(data: Any) -> Any:
+    """Return data that is made only once; in memory it would leave too little for a large run."""
+    data = data.persist(StorageLevel.DISK_ONLY)
+    data.count()
+    return data
