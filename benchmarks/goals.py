@@ -376,7 +376,7 @@ def cut_in_time(rows: list[Row]) -> Iterator[Goal]:
 def workers(rows: list[Row]) -> Iterator[Goal]:
     """Judge the memory of a worker that gets many more rows than the bytes of a file suggest."""
     values = [(row["peak_bytes"] / (1 << 30), "") for row in rows]
-    yield at_most("compressed Parquet file on Spark, largest worker", 1.0, values, " GB")
+    yield at_most("compressed Parquet file on Spark, largest worker", 1.0, values, " GiB")
 
 
 def streams(rows: list[Row]) -> Iterator[Goal]:
