@@ -13,7 +13,8 @@ from benchmarks.papers.shapes import per_doubling, spread, values
 def claims(rows: list[Row]) -> list[Claim]:
     """Judge log n for a constant m, and a constant cost where m is a share of n."""
     counted = where(rows, operator="counted")
-    counts = [row for row in counted if row["n"] >= 64] or counted
+    # In smaller windows n/16 is less than 16 changes, and what each firing costs by itself shows.
+    counts = [row for row in counted if row["n"] >= 256] or counted
     shares = [side for side in lines.FIXED if "n" in side]
     flat = max(spread(values(counts, "combines", side=side)) for side in shares)
     ones = where(counts, side="m=1")
